@@ -9,4 +9,6 @@ function(fatctx_header_only target header)
 endfunction()
 
 fatctx_header_only(fmt::fmt fmt/format.h FMT_HEADER_ONLY)
-fatctx_header_only(nlohmann_json::nlohmann_json nlohmann/json.hpp)
+if(FATCTX_BUILD_TESTS)
+  fatctx_header_only(nlohmann_json::nlohmann_json nlohmann/json.hpp)
+endif()

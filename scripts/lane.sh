@@ -57,8 +57,9 @@ lane_python() {
   local report=build/check/python.xml code=0
   scripts/build.sh
   rm -f "$report"
-  .venv/bin/python -m pytest tests -q -rs --import-mode=importlib -p no:cacheprovider -o python_files='*_test.py test_*.py' \
-    --junitxml="$report" || code=$?
+  # One process runs the tests of a file, so that they share what its fixtures build.
+  .venv/bin/python -m pytest tests -q -rs -n "$JOBS" --dist loadfile --import-mode=importlib -p no:cacheprovider \
+    -o python_files='*_test.py test_*.py' --junitxml="$report" || code=$?
   if [[ -f $report ]]; then count_report "$report"; fi
   return $code
 }
@@ -121,7 +122,7 @@ missing_for() {
 headers_in() {
   local name
   mkdir -p "$1"
-  for name in fmt boost nlohmann; do
+  for name in fmt boost nlohmann; do # the last one for tests only
     [[ ! -e /usr/include/$name ]] || ln -sfn "/usr/include/$name" "$1/$name"
   done
 }

@@ -1,5 +1,5 @@
-// Hashes bytes outside of containers as containers hash their own: for caches and for comparing files. XXH3-128, which
-// detects accidents, not forgeries.
+// Hashes bytes outside of containers with the hash that containers use: for caches and for comparing files. The hash
+// is XXH3-128, which detects accidents, not forgeries.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ struct RecordDescription {
   std::vector<EvidenceNote> notes;  // in the order in which they were added
 };
 
-// Returns the need of a session of the record; 0 if nothing is stated for any of its graphs.
+// Returns the spill-fill bytes that a session of the record needs; 0 if nothing is stated for any of its graphs.
 [[nodiscard]] inline std::uint64_t largest_spill_fill(const RecordDescription& record) {
   std::uint64_t largest = 0;
   for (const DescribedGraph& graph : record.graphs) largest = std::max(largest, graph.spill_fill_bytes);

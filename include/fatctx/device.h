@@ -106,7 +106,7 @@ struct Detection {
                                                             std::span<const std::string> features);
 
 // Returns JSON of schema "fatctx.detection/1": both devices, the NPUs by their ids, sources, origins, warnings and the
-// version of the SoC table.
+// version of the SoC table, and how this process maps files.
 [[nodiscard]] std::string detection_to_json(const Detection& detection);
 
 }  // namespace fatctx

@@ -1,4 +1,4 @@
-// Keys for signatures (fatctx/signature.h): pairs of Ed25519, each half a file with one line of text.
+// Keys for signatures (fatctx/signature.h): Ed25519 key pairs, each key in a file with one line of text.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace fatctx {
 
-// A SHA-256 of a public key. A file names its signer by it, which is never a reason to trust.
+// A SHA-256 of a public key. A file names its signer by it, which does not establish trust.
 using KeyId = std::array<std::byte, 32>;
 
 struct PublicKey {

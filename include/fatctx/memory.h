@@ -1,6 +1,6 @@
 // Controls which pages of a record are in memory: brings them in early, gives them back, or keeps them.
 //
-// The member functions are those of Container and Session. docs/loading.md says when each of them pays.
+// The member functions are those of Container and Session. docs/loading.md says when each of them is worth its cost.
 #pragma once
 
 #include <atomic>

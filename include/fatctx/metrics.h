@@ -1,4 +1,4 @@
-// The cost of loading and the savings of sharing, as numbers of this moment.
+// Metrics: numbers that show what loading costs and what sharing saves at this moment.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The one way to open a file, choose a target and get views: the interface for applications.
 //
-// A Model is a file of any kind with the target chosen for a device. A Session is the views of the chosen records.
+// A Model is an opened file of any kind, with the target that was chosen for a device. A Session holds views of the
+// chosen records.
 // Opening needs no library of a vendor.
 #pragma once
 

@@ -3,8 +3,8 @@
 //
 // A model that keeps its initializers in external data is small; its data file is a weight blob of a container (`fatctx
 // pack --weights model.onnx`). attach_weights() gives session options the mapped bytes instead of that file. All
-// sessions made with them, and with other options that were attached to, share the pages of one mapping. None has a
-// copy on the heap. docs/onnxruntime_weights.md compares the routes and says what they cost.
+// sessions made with such options share the pages of one mapping. None has a copy on the heap.
+// docs/onnxruntime_weights.md compares the routes and says what they cost.
 //
 // This is a library of its own, fatctx::onnxruntime. It calls ONNX Runtime through the OrtApiBase of the caller and
 // links nothing of it: the application brings its ONNX Runtime, 1.23 or newer.

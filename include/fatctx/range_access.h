@@ -1,5 +1,5 @@
-// Gives out parts of a record on request, for backends that call back for them: (offset, size) in, pointer out, and
-// release.
+// Gives parts of a record to backends that call back for them. A backend passes an offset and a size, gets a pointer,
+// and releases it later.
 #pragma once
 
 #include <cstdint>

@@ -78,6 +78,7 @@ struct MergeOptions {
 // Writes the records of all containers to `target`. If several have equal records under one name, it writes one. The
 // order of `sources` changes a byte only if they disagree on the name of the model or on options of the whole
 // container: then the first one counts, with a warning. Extents and granules are the largest that a source has.
+// `target` may be one of the sources: it is then locked from the first read on, so that no append to it is lost.
 // Errors: exists (two records of one name, or of one key, that differ), invalid_argument (fewer than two sources),
 //         those of rewrite_container.
 [[nodiscard]] Result<RewriteReport> merge_containers(std::span<const std::string> sources, const std::string& target,

@@ -88,6 +88,10 @@ class SocTable {
   // Reads it from a file. Errors: also not_found, io, not_regular_file, limit_exceeded.
   [[nodiscard]] static Result<SocTable> read(const std::string& path);
 
+  // Returns the table in the file that FATCTX_SOC_TABLE names, or the built-in one. Errors: those of read(), naming the
+  // variable.
+  [[nodiscard]] static Result<SocTable> from_environment();
+
   // Returns the version in the table's own words: "2026.11"; "2026.11+lab.3" for one that was added to.
   [[nodiscard]] const std::string& version() const noexcept;
   // Returns the rows in the order of the file; added rows come last.

@@ -14,7 +14,7 @@ Json::Json(double value) {
   if (!std::isfinite(value)) return;
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  value_ = OtherNumber{std::move(text)};
+  value_ = Written{std::move(text)};
 }
 
 Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
@@ -30,7 +30,7 @@ std::optional<std::int64_t> Json::whole() const noexcept {
 std::optional<double> Json::real() const {
   if (const std::uint64_t* natural = number()) return static_cast<double>(*natural);
   if (const auto* negative = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*negative);
-  const auto* written = std::get_if<OtherNumber>(&value_);
+  const auto* written = std::get_if<Written>(&value_);
   if (written == nullptr) return std::nullopt;
   // A stream, because std::from_chars() of some standard libraries cannot read fractions.
   std::istringstream stream(written->text);

@@ -56,6 +56,8 @@ class Json {
 
   [[nodiscard]] static Json array();
   [[nodiscard]] static Json object();
+  // Returns a value that is a text of write_json() already. Requires: written in the style of the whole document.
+  [[nodiscard]] static Json written(std::string json) noexcept;
 
   [[nodiscard]] bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value_); }
   // The accessors return null if the value is of another kind.
@@ -82,12 +84,12 @@ class Json {
  private:
   friend class JsonTree;
   friend class JsonWriter;
-  struct OtherNumber {
+  struct Written {  // any other number, or a document
     std::string text;
 
-    [[nodiscard]] bool operator==(const OtherNumber& other) const = default;
+    [[nodiscard]] bool operator==(const Written& other) const = default;
   };
-  using Kind = std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, OtherNumber, std::string, Array, Object>;
+  using Kind = std::variant<std::nullptr_t, bool, std::uint64_t, std::int64_t, Written, std::string, Array, Object>;
   explicit Json(Kind value) noexcept;
 
   Kind value_;
@@ -129,6 +131,7 @@ Json::Json(std::span<const T> values) : value_(Array(values.begin(), values.end(
 inline Json::Json(Kind value) noexcept : value_(std::move(value)) {}
 inline Json Json::array() { return Json(Kind(Array())); }
 inline Json Json::object() { return Json(Kind(Object())); }
+inline Json Json::written(std::string json) noexcept { return Json(Kind(Written{std::move(json)})); }
 
 struct JsonFault {
   enum class Kind : std::uint8_t { kNotJson, kTooDeep, kKeyTwice };

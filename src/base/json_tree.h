@@ -17,7 +17,7 @@ class JsonTree {
   bool boolean(bool value) { return put(Json(value)); }
   bool natural(std::uint64_t value) { return put(Json(value)); }
   bool negative(std::int64_t value) { return put(Json(value)); }
-  bool other_number(std::string_view written) { return put(Json(Json::OtherNumber{std::string(written)})); }
+  bool other_number(std::string_view written) { return put(Json::written(std::string(written))); }
   bool text(std::string words) { return put(Json(std::move(words))); }
   bool key(std::string words) {
     key_ = std::move(words);

@@ -79,7 +79,12 @@ class JsonWriter {
   void write(bool truth) { text_ += truth ? "true" : "false"; }
   void write(std::uint64_t number) { text_ += std::to_string(number); }
   void write(std::int64_t number) { text_ += std::to_string(number); }
-  void write(const Json::OtherNumber& number) { text_ += number.text; }
+  void write(const Json::Written& written) {
+    for (const char c : written.text) {
+      text_ += c;
+      if (c == '\n') indent();
+    }
+  }
   void write(const std::string& words) { append_quoted(text_, words, style_.ascii); }
   void write(const Json::Array& items) {
     list('[', ']', items, [this](const Json& item) { value(item); });
@@ -108,8 +113,9 @@ class JsonWriter {
   void new_line() {
     if (style_.indent < 0) return;
     text_ += '\n';
-    text_.append(static_cast<std::size_t>(style_.indent) * level_, ' ');
+    indent();
   }
+  void indent() { text_.append(static_cast<std::size_t>(style_.indent) * level_, ' '); }
 
   const JsonStyle& style_;
   std::string text_;

@@ -101,7 +101,7 @@ int32_t fatctx_dlc_json(const char* path, char* buffer, size_t capacity, size_t*
   return guarded(error, [&]() -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
     FATCTX_ASSIGN(const fatctx::DlcInfo info, fatctx::list_dlc(path));
-    return put_text(fatctx::to_json(path, info), buffer, capacity, size);
+    return put_text(to_json(path, info), buffer, capacity, size);
   });
 }
 
@@ -109,7 +109,7 @@ int32_t fatctx_container_dlc_json(fatctx_container container, const char* layout
                                   size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const fatctx::DlcInfo info, fatctx::list_stored_dlc(object.container, text_in(layout)));
-    return put_text(fatctx::to_json(object.report.path, info), buffer, capacity, size);
+    return put_text(to_json(object.report.path, info), buffer, capacity, size);
   });
 }
 

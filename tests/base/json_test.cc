@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+#include <locale>
 #include <string>
 #include <vector>
 
@@ -102,6 +105,65 @@ TEST(Json, KeepsANumberThatIsNoIntegerOf64BitsAsItWasWritten) {
     EXPECT_EQ(json_line(read(number)), number);
     EXPECT_EQ(read(number).number(), nullptr);
   }
+}
+
+TEST(Json, AFractionIsWrittenInItsShortestForm) {
+  const struct {
+    double value;
+    const char* text;
+  } cases[] = {{0.1, "0.1"},      {0.0, "0.0"},        {-0.0, "-0.0"},    {3.0, "3.0"},
+               {1e16, "1e+16"},   {1.5e-7, "1.5e-07"}, {1e300, "1e+300"}, {1.0 / 3, "0.3333333333333333"},
+               {5e-324, "5e-324"}};
+  for (const auto& c : cases) {
+    EXPECT_EQ(json_line(Json(c.value)), c.text);
+    EXPECT_EQ(read(c.text).real(), c.value) << c.text;
+  }
+  EXPECT_EQ(json_line({{"half", 0.5F}, {"whole", 2}}), R"({"half":0.5,"whole":2})");
+}
+
+TEST(Json, ANumberThatIsNotFiniteIsNull) {
+  for (const double value : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_TRUE(Json(value).is_null()) << value;
+  }
+}
+
+TEST(Json, ARealIsAnyNumberThatADoubleHolds) {
+  EXPECT_EQ(read("7").real(), 7.0);
+  EXPECT_EQ(read("-7").real(), -7.0);
+  EXPECT_EQ(read("-2.5e1").real(), -25.0);
+  EXPECT_EQ(read("18446744073709551616").real(), 18446744073709551616.0);
+  for (const char* text : {"1e400", "-1e400", "\"1\"", "true", "null", "[1]", "{}"}) {
+    EXPECT_EQ(read(text).real(), std::nullopt) << text;
+  }
+}
+
+TEST(Json, ARealDoesNotDependOnTheLocale) {
+  struct Comma : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Comma));
+  EXPECT_EQ(read("1.5").real(), 1.5);
+  EXPECT_EQ(json_line(Json(1.5)), "1.5");
+  std::locale::global(before);
+}
+
+TEST(Json, AWholeNumberHas64BitsWithItsSign) {
+  EXPECT_EQ(read("0").whole(), 0);
+  EXPECT_EQ(read("-9223372036854775808").whole(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(read("9223372036854775807").whole(), std::numeric_limits<std::int64_t>::max());
+  for (const char* text : {"9223372036854775808", "1.0", "1e2", "\"1\"", "false", "null", "[]"}) {
+    EXPECT_EQ(read(text).whole(), std::nullopt) << text;
+  }
+}
+
+TEST(Json, AWrittenDocumentIsPutInAsItIsAndIndented) {
+  const Json inner = {{"a", std::vector<int>{1, 2}}, {"b", Json::object()}, {"line", "x\ny"}};
+  const auto around = [](Json value) { return Json{{"list", std::vector<Json>{std::move(value)}}, {"end", 1}}; };
+
+  EXPECT_EQ(write_json(around(Json::written(write_json(inner)))), write_json(around(inner)));
+  EXPECT_EQ(json_line(around(Json::written(json_line(inner)))), json_line(around(inner)));
+  EXPECT_EQ(write_json(Json::written(write_json(inner))), write_json(inner));
 }
 
 TEST(Json, AByteOrderMarkIsPassedOver) { EXPECT_EQ(read("\xEF\xBB\xBF[1]"), read("[1]")); }

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/select.h"
 #include "tools/bench/load_bench.h"
@@ -102,27 +101,22 @@ std::string bench_text(const LoadBench& bench, const BenchOptions& options) {
   return block.text() + "\n" + table.text();
 }
 
-nlohmann::ordered_json bench_json(const LoadBench& bench, const BenchOptions& options) {
-  nlohmann::ordered_json json = {{"schema", "fatctx.bench_load/1"},
-                                 {"file", options.path},
-                                 {"chosen", bench.record},
-                                 {"record_bytes", bench.record_bytes},
-                                 {"verify", options.verify},
-                                 {"cold", options.load.cold},
-                                 {"repetitions", options.load.repetitions},
-                                 {"figures", nlohmann::ordered_json::array()}};
+Json bench_json(const LoadBench& bench, const BenchOptions& options) {
+  Json rows = Json::array();
   for (const LoadFigure& figure : bench.figures) {
-    nlohmann::ordered_json row = {
-        {"sessions", figure.sessions}, {"way", load_way_name(figure.way)}, {"mappings", figure.mappings},
-        {"min_ns", figure.min_ns},     {"median_ns", figure.median_ns},    {"further_min_ns", figure.further_min_ns},
-        {"anonymous_bytes", nullptr},  {"file_backed_bytes", nullptr},     {"composed_bytes", figure.composed_bytes}};
-    if (figure.memory) {
-      row["anonymous_bytes"] = figure.memory->anonymous_bytes;
-      row["file_backed_bytes"] = figure.memory->file_backed_bytes;
-    }
-    json["figures"].push_back(std::move(row));
+    rows.push_back({{"sessions", figure.sessions},
+                    {"way", load_way_name(figure.way)},
+                    {"mappings", figure.mappings},
+                    {"min_ns", figure.min_ns},
+                    {"median_ns", figure.median_ns},
+                    {"further_min_ns", figure.further_min_ns},
+                    {"anonymous_bytes", figure.memory ? Json(figure.memory->anonymous_bytes) : Json()},
+                    {"file_backed_bytes", figure.memory ? Json(figure.memory->file_backed_bytes) : Json()},
+                    {"composed_bytes", figure.composed_bytes}});
   }
-  return json;
+  return {{"schema", "fatctx.bench_load/1"},         {"file", options.path},      {"chosen", bench.record},
+          {"record_bytes", bench.record_bytes},      {"verify", options.verify},  {"cold", options.load.cold},
+          {"repetitions", options.load.repetitions}, {"figures", std::move(rows)}};
 }
 
 // Parses a list such as "1,2,4": from 1 to 1024 sessions each.
@@ -153,7 +147,9 @@ Result<ExitCode> run_bench(BenchOptions options, const CLI::App& command) {
   FATCTX_ASSIGN(options.load.sessions, session_counts(options.sessions));
   options.load.model.open.verify = options.verify == "none" ? VerifyPolicy::kNone : VerifyPolicy::kRecordOnAcquire;
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(options.load.model.device, device_in_words(options.device));
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(options.load.model.device, device_in_words(options.device, table));
+    options.load.model.policy.soc_table = table;
   }
   FATCTX_ASSIGN(const LoadBench bench, bench_load(options.path, options.load));
   print_result(options.json ? json_text(bench_json(bench, options)) : bench_text(bench, options));

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
@@ -52,8 +51,13 @@ Result<std::vector<RecordInfo>> asked_records(const Container& container, const 
     return asked;
   }
   if (!options.device.empty()) {
-    FATCTX_ASSIGN(const Device device, device_in_words(options.device));
-    FATCTX_ASSIGN(const Selection selection, container.select(device));
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(const Device device, device_in_words(options.device, table));
+    FATCTX_ASSIGN(const Selection selection, container.select(device, {.soc_table = table}));
+    if (selection.chosen.empty()) {
+      return Error{ErrorCode::kNoMatch, fmt::format("{}: no record for {}; `fatctx select {} --device {}` tells why",
+                                                    options.path, options.device, options.path, options.device)};
+    }
     std::set<std::uint32_t> ids;
     for (const std::uint32_t id : selection.chosen) {
       FATCTX_ASSIGN(const RecordInfo binary, container.record(id));
@@ -115,15 +119,16 @@ std::string report_text(const MaterializeOptions& options, const std::vector<Mat
 }
 
 std::string report_json(const MaterializeOptions& options, const std::vector<Materialized>& all) {
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  Json records = Json::array();
   std::uint64_t built = 0;
   for (const Materialized& one : all) {
     built += one.cached_bytes;
-    nlohmann::ordered_json json = {
-        {"name", one.name}, {"size_bytes", one.size_bytes}, {"cached_bytes", one.cached_bytes}, {"made", one.made}};
-    json["cache_file"] = one.file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(one.file);
-    json["cache_rejected"] = one.rejected.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(one.rejected);
-    records.push_back(std::move(json));
+    records.push_back({{"name", one.name},
+                       {"size_bytes", one.size_bytes},
+                       {"cached_bytes", one.cached_bytes},
+                       {"made", one.made},
+                       {"cache_file", text_or_null(one.file)},
+                       {"cache_rejected", text_or_null(one.rejected)}});
   }
   return json_text({{"schema", "fatctx.materialize/1"},
                     {"file", options.path},

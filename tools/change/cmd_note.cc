@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/appender.h"
 #include "tools/cli/command.h"

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/repair.h"
 #include "tools/cli/command.h"
@@ -51,20 +50,19 @@ std::string report_text(const RepairReport& report) {
 }
 
 std::string report_json(const RepairReport& report) {
-  nlohmann::ordered_json restored = nlohmann::ordered_json::array();
+  Json restored = Json::array();
   for (const RestoredRange& range : report.restored) {
     restored.push_back({{"what", range.what}, {"file_offset", range.range.offset}, {"size_bytes", range.range.size}});
   }
-  nlohmann::ordered_json json = {{"schema", "fatctx.repair/1"},
-                                 {"file", report.path},
-                                 {"uuid", report.uuid},
-                                 {"generation", report.generation},
-                                 {"dry_run", report.dry_run}};
-  json["whole"] = report.remaining.empty();
-  json["checked_bytes"] = report.checked_bytes;
-  json["restored"] = std::move(restored);
-  json["remaining"] = findings_json(report.remaining);
-  return json_text(json);
+  return json_text({{"schema", "fatctx.repair/1"},
+                    {"file", report.path},
+                    {"uuid", report.uuid},
+                    {"generation", report.generation},
+                    {"dry_run", report.dry_run},
+                    {"whole", report.remaining.empty()},
+                    {"checked_bytes", report.checked_bytes},
+                    {"restored", std::move(restored)},
+                    {"remaining", findings_json(report.remaining)}});
 }
 
 Result<ExitCode> run_repair(const RepairFlags& flags) {

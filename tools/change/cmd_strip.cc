@@ -54,10 +54,9 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
 }
 
 Result<std::vector<std::uint32_t>> left_for_device(const Container& container, const StripFlags& flags) {
-  FATCTX_ASSIGN(const Detection detection, asked_device(flags.device));
-  const Device& device = device_for(detection, container.candidates());
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.device.soc_table));
-  FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device, table));
+  FATCTX_ASSIGN(const AskedDevice asked, asked_device(flags.device));
+  const Device& device = device_for(asked.detection, container.candidates());
+  FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device, asked.table));
   return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
 }
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/interrupt.h"
 #include "tools/cli/made_flag.h"
@@ -36,31 +35,30 @@ std::string report_text(const RewriteReport& report) {
   return text + block.text();
 }
 
-nlohmann::ordered_json report_json(std::string_view verb, const RewriteReport& report) {
-  const PackReport& pack = report.pack;
-  nlohmann::ordered_json json;
-  json["schema"] = fmt::format("fatctx.{}/1", verb);
-  json["path"] = pack.path;
-  json["uuid"] = pack.uuid;
-  json["generation"] = report.generation;
-  json["file_size"] = pack.file_size;
-  json["sealed"] = pack.sealed;
-  json["record_count"] = pack.record_count;
-  json["input_bytes"] = pack.input_bytes;
-  json["stored_bytes"] = pack.stored_bytes;
-  json["shared_bytes"] = pack.shared_bytes;
-  json["sources"] = nlohmann::ordered_json::array();
+Json report_json(std::string_view verb, const RewriteReport& report) {
+  Json sources = Json::array();
   for (const RewriteSource& source : report.sources) {
-    json["sources"].push_back({{"path", source.path},
-                               {"generation", source.generation},
-                               {"file_size", source.file_size},
-                               {"dead_bytes", source.dead_bytes},
-                               {"record_count", source.record_count}});
+    sources.push_back({{"path", source.path},
+                       {"generation", source.generation},
+                       {"file_size", source.file_size},
+                       {"dead_bytes", source.dead_bytes},
+                       {"record_count", source.record_count}});
   }
-  json["removed"] = report.removed;
-  json["unused_weights"] = report.unused;
-  json["notes"] = pack.warnings;
-  return json;
+  const PackReport& pack = report.pack;
+  return {{"schema", fmt::format("fatctx.{}/1", verb)},
+          {"path", pack.path},
+          {"uuid", pack.uuid},
+          {"generation", report.generation},
+          {"file_size", pack.file_size},
+          {"sealed", pack.sealed},
+          {"record_count", pack.record_count},
+          {"input_bytes", pack.input_bytes},
+          {"stored_bytes", pack.stored_bytes},
+          {"shared_bytes", pack.shared_bytes},
+          {"sources", std::move(sources)},
+          {"removed", report.removed},
+          {"unused_weights", report.unused},
+          {"notes", pack.warnings}};
 }
 
 }  // namespace

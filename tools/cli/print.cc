@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace fatctx::tools {
 
@@ -159,10 +158,9 @@ std::string Block::text() const {
   return out;
 }
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  constexpr int kIndent = 2;
-  return json.dump(kIndent, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + '\n';
-}
+std::string json_text(const Json& json) { return write_json(json) + '\n'; }
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 void print_result(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "base/json.h"
 
 namespace fatctx::tools {
 
@@ -54,7 +54,9 @@ class Block {
 };
 
 // Returns indented, pure ASCII JSON (so that no name can harm a terminal), with a final line feed.
-[[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
+[[nodiscard]] std::string json_text(const Json& json);
+// Returns null for a text that is empty because the fact is not known.
+[[nodiscard]] Json text_or_null(const std::string& text);
 
 // The result goes to stdout, messages to stderr. Neither escapes: the text must already be harmless.
 void print_result(std::string_view text);

@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
@@ -55,7 +54,7 @@ Result<CompileCache> open_cache(const CompileFlags& flags) {
 
 // Writes the output and returns the text to print; `pack` gets the summary of a container.
 Result<std::string> write_results(const CompileFlags& flags, const CompilePlan& plan, Manifest manifest,
-                                  OnnxModels models, nlohmann::ordered_json& pack) {
+                                  OnnxModels models, Json& pack) {
   const std::string& output = plan.meaning.output;
   if (plan.form == OutputForm::kFolder) return write_parts(output, manifest, std::move(models), flags.force);
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest({.manifest = std::move(manifest),
@@ -69,20 +68,19 @@ Result<std::string> write_results(const CompileFlags& flags, const CompilePlan& 
 }
 
 ExitCode give_up(const CompileFlags& flags, const CompilePlan& plan, const std::vector<TargetOutcome>& outcomes,
-                 const nlohmann::ordered_json& json) {
+                 const Json& json) {
   print_note(escaped(fmt::format("fatctx: {} of {} failed; {} was not written", failed_count(outcomes),
                                  count_text(outcomes.size(), "target"), plan.meaning.output)));
   if (flags.json) print_result(json_text(json));
   return ExitCode::kCheckFailed;
 }
 
-nlohmann::ordered_json report_of(const std::string& compiler, const std::vector<TargetOutcome>& outcomes) {
-  nlohmann::ordered_json json;
-  json["schema"] = "fatctx.compile/1";
-  json["compiler"] = compiler;
-  json["targets"] = outcomes_json(outcomes);
-  json["pack"] = nullptr;
-  return json;
+// `pack`: the summary of the written container; null if there is none.
+Json report_of(const std::string& compiler, const std::vector<TargetOutcome>& outcomes, Json pack = {}) {
+  return {{"schema", "fatctx.compile/1"},
+          {"compiler", compiler},
+          {"targets", outcomes_json(outcomes)},
+          {"pack", std::move(pack)}};
 }
 
 Error interrupted(const CompileFlags& flags, const CompilePlan& plan) {
@@ -121,8 +119,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   }
   FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
   interrupt.reset();  // packing has its own
-  nlohmann::ordered_json json = report_of(driver.name(), outcomes);
-  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
+  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, report_of(driver.name(), outcomes));
 
   Manifest manifest;
   manifest.name = input.name;
@@ -140,9 +137,9 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   }
   if (!flags.common_arch.empty())
     manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
-  FATCTX_ASSIGN(const std::string text,
-                write_results(flags, plan, std::move(manifest), std::move(models), json["pack"]));
-  print_result(flags.json ? json_text(json) : text);
+  Json pack;
+  FATCTX_ASSIGN(const std::string text, write_results(flags, plan, std::move(manifest), std::move(models), pack));
+  print_result(flags.json ? json_text(report_of(driver.name(), outcomes, std::move(pack))) : text);
   return ExitCode::kOk;
 }
 
@@ -154,8 +151,8 @@ Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& p
   print_note("the pass for all targets failed: " + escaped(together.error->message));
   print_note("each target by itself, to tell which fail:");
   FATCTX_ASSIGN(const std::vector<TargetOutcome> outcomes, compile_each(flags, plan, driver, interrupt));
-  nlohmann::ordered_json json = report_of(driver.name(), outcomes);
-  json["error"] = together.error->message;
+  Json json = report_of(driver.name(), outcomes);
+  json.add("error", together.error->message);
   if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
   print_note(escaped(
       fmt::format("fatctx: each of {} compiles by itself, and all in one pass do not; {} was not written; write "
@@ -179,7 +176,7 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   }
   const bool failed = failed_count(together.outcomes) != 0;
   if (plan.meaning.show_logs || failed) print_log(driver.name() + " said", together.log);
-  const nlohmann::ordered_json json = report_of(driver.name(), together.outcomes);
+  const Json json = report_of(driver.name(), together.outcomes);
   if (failed) return give_up(flags, plan, together.outcomes, json);
   for (const std::string& finding : together.findings) print_note("warning: " + escaped(finding));
   interrupt.reset();

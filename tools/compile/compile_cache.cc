@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/content_hash.h"
 #include "fatctx/private_folder.h"
@@ -54,8 +53,8 @@ std::string as_text(const std::string& bytes) {
   return text;
 }
 
-nlohmann::ordered_json inputs_json(const StepInputs& inputs) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json inputs_json(const StepInputs& inputs) {
+  Json list = Json::array();
   for (const std::string& word : words_of(inputs)) list.push_back(as_text(word));
   return list;
 }
@@ -83,13 +82,13 @@ Status check_entry(const fs::path& folder, const StepInputs& inputs) {
   FATCTX_ASSIGN(const std::set<std::string> present, files_in(folder));
   const std::string index = (folder / kEntryFile).string();
   FATCTX_ASSIGN(const std::string text, read_text_file(index));
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, index));
+  FATCTX_ASSIGN(const Json document, parse_json(text, index));
   const JsonCursor root(index, document);
   FATCTX_TRY(root.only_keys({"schema", "inputs", "files"}));
   FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
-  if (schema.value() != kEntrySchema) return not_the_entry(fmt::format("its schema is not {}", kEntrySchema));
+  if (schema.value() != Json(kEntrySchema)) return not_the_entry(fmt::format("its schema is not {}", kEntrySchema));
   FATCTX_ASSIGN(const JsonCursor made_from, root.required("inputs"));
-  if (made_from.value() != nlohmann::json(inputs_json(inputs))) {
+  if (made_from.value() != inputs_json(inputs)) {
     return not_the_entry("it was made from another model, with another compiler or with other flags");
   }
   FATCTX_ASSIGN(const JsonCursor files, root.required("files"));
@@ -99,7 +98,7 @@ Status check_entry(const fs::path& folder, const StepInputs& inputs) {
   if (recorded != present) return not_the_entry(fmt::format("its files are not those that {} lists", kEntryFile));
   for (const auto& [name, hash] : members) {
     FATCTX_ASSIGN(const Hash128 found, content_hash_of_file((folder / name).string()));
-    if (hash.value() != to_hex(found.bytes)) return not_the_entry(fmt::format("{} has other bytes", name));
+    if (hash.value() != Json(to_hex(found.bytes))) return not_the_entry(fmt::format("{} has other bytes", name));
   }
   return Done{};
 }
@@ -228,23 +227,20 @@ Result<WorkFolder> CompileCache::begin() const { return WorkFolder::create_in((f
 Result<std::string> CompileCache::publish(const StepInputs& inputs, WorkFolder work,
                                           const std::vector<std::string>& files) const {
   FATCTX_TRY(check_unchanged(inputs.files));
-  nlohmann::ordered_json index;
-  index["schema"] = kEntrySchema;
-  index["inputs"] = inputs_json(inputs);
-  index["files"] = nlohmann::ordered_json::object();
+  Json hashes = Json::object();
   for (const std::string& name : files) {
     FATCTX_ASSIGN(const Hash128 hash, content_hash_of_file(work.file(name)));
-    index["files"][name] = to_hex(hash.bytes);
+    hashes.add(name, to_hex(hash.bytes));
   }
   // Otherwise the step's inputs, and all other files of its tools, would be kept with each target.
   std::error_code ignored;
   std::vector<fs::path> others;
   for (const auto& entry : fs::directory_iterator(work.path(), ignored)) {
-    if (!index["files"].contains(entry.path().filename().string())) others.push_back(entry.path());
+    if (hashes.find(entry.path().filename().string()) == nullptr) others.push_back(entry.path());
   }
   for (const fs::path& other : others) fs::remove_all(other, ignored);
   std::ofstream out(work.file(kEntryFile), std::ios::binary);
-  out << index.dump(2) << '\n';
+  out << write_json({{"schema", kEntrySchema}, {"inputs", inputs_json(inputs)}, {"files", std::move(hashes)}}) << '\n';
   out.close();
   if (!out) return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", work.file(kEntryFile))};
 

@@ -13,6 +13,7 @@
 #include "fatctx/stored_dlc.h"
 #include "tools/cli/print.h"
 #include "tools/facts/htp_checks.h"
+#include "tools/facts/json_cursor.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/gather.h"
@@ -45,6 +46,12 @@ Status check_whole_file(const PackRecord& record) {
                fmt::format("record \"{}\" is a part of what the compiler wrote, not a file of its own, and cannot "
                            "be stored in a folder with a manifest; write a container (-o OUT.fatctx)",
                            record.name)};
+}
+
+// Refuses a name that the manifest, which is JSON, cannot have.
+Status check_name(const PackRecord& record) {
+  if (is_utf8(record.name)) return Done{};
+  return invalid_argument(fmt::format("record \"{}\": its name is not UTF-8; rename the model", record.name));
 }
 
 Status write_text(const fs::path& path, const std::string& text) {
@@ -87,6 +94,7 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
   std::vector<std::string> files;
   for (const PackRecord& record : gathered.records) {
     FATCTX_TRY(check_whole_file(record));
+    FATCTX_TRY(check_name(record));
     files.push_back(record.name + part_ending(record));
   }
   std::vector<std::string> all = files;

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
@@ -126,17 +125,15 @@ std::size_t failed_count(const std::vector<TargetOutcome>& outcomes) {
       std::count_if(outcomes.begin(), outcomes.end(), [](const TargetOutcome& outcome) { return !outcome.result; }));
 }
 
-nlohmann::ordered_json outcomes_json(const std::vector<TargetOutcome>& outcomes) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json outcomes_json(const std::vector<TargetOutcome>& outcomes) {
+  Json list = Json::array();
   for (const TargetOutcome& outcome : outcomes) {
-    nlohmann::ordered_json row;
-    row["target"] = outcome.label;
-    row["ok"] = outcome.result.has_value();
-    row["cached"] = outcome.result && outcome.result->cached;
-    row["seconds"] = outcome.result ? outcome.result->seconds : 0.0;
-    row["size_bytes"] = outcome.result ? outcome.result->size_bytes : 0;
-    row["error"] = outcome.error ? outcome.error->message : "";
-    list.push_back(std::move(row));
+    list.push_back({{"target", outcome.label},
+                    {"ok", outcome.result.has_value()},
+                    {"cached", outcome.result && outcome.result->cached},
+                    {"seconds", outcome.result ? outcome.result->seconds : 0.0},
+                    {"size_bytes", outcome.result ? outcome.result->size_bytes : 0},
+                    {"error", outcome.error ? outcome.error->message : std::string()}});
   }
   return list;
 }

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "fatctx/base/error.h"
 #include "tools/compile/compile_driver.h"
 
@@ -28,7 +27,7 @@ struct TargetOutcome {
                                                          const std::atomic<bool>& stop);
 
 [[nodiscard]] std::size_t failed_count(const std::vector<TargetOutcome>& outcomes);
-[[nodiscard]] nlohmann::ordered_json outcomes_json(const std::vector<TargetOutcome>& outcomes);
+[[nodiscard]] Json outcomes_json(const std::vector<TargetOutcome>& outcomes);
 
 // Prints "TITLE:" and the first lines of a tool's output on stderr; nothing if the output is empty.
 void print_log(std::string_view title, const std::string& log);

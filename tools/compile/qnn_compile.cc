@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/content_hash.h"
 #include "fatctx/import_dlc.h"
@@ -86,13 +85,6 @@ std::string settings_text(const std::vector<DescribedOption>& a, const std::vect
     return parts.empty() ? std::string("none") : fmt::format("{}", fmt::join(parts, ", "));
   };
   return fmt::format("{} against {}", text(a), text(b));
-}
-
-// Uses nlohmann's parser, which refuses all text that its writer would throw at. Quotes and backslashes do
-// not matter here.
-bool is_utf8(std::string text) {
-  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  return nlohmann::json::accept('"' + text + '"');
 }
 
 Error wrong(std::string message) { return Error{ErrorCode::kSerialiseFailed, std::move(message)}; }
@@ -178,14 +170,18 @@ Result<QnnTools> find_qnn(const std::string& python) {
   auto ran = run_process({.arguments = {*found, "-c", std::string(qnn_script()), "versions"}, .working_folder = {}});
   if (!ran.ok()) return missing_python(*found, ran.error().message);
   if (!ran.value().succeeded()) return missing_python(*found, "cannot import onnxruntime and onnxruntime_qnn");
-  const auto versions = nlohmann::json::parse(ran.value().output, nullptr, false);
-  const auto says = [&](const char* key) { return versions.contains(key) && versions[key].is_string(); };
-  if (!versions.is_object() || !says("onnxruntime_qnn") || !says("onnxruntime")) {
+  JsonFault fault;
+  const auto versions = read_json(ran.value().output, kMaxJsonDepth, fault);
+  const auto version = [&](const char* key) {
+    const Json* const said = versions ? versions->find(key) : nullptr;
+    return said == nullptr ? nullptr : said->text();
+  };
+  const std::string* const provider = version("onnxruntime_qnn");
+  const std::string* const runtime = version("onnxruntime");
+  if (provider == nullptr || runtime == nullptr) {
     return missing_python(*found, "does not tell the version of onnxruntime-qnn");
   }
-  return QnnTools{.python = *found,
-                  .version = versions["onnxruntime_qnn"].get<std::string>(),
-                  .runtime = versions["onnxruntime"].get<std::string>()};
+  return QnnTools{.python = *found, .version = *provider, .runtime = *runtime};
 }
 
 Status check_settings(const HtpConfig& config) {
@@ -299,13 +295,13 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
   for (const std::string& file : input_.onnx->external_files) {
     FATCTX_TRY(bring(path_beside(input_.path, file), work.file(file)));
   }
-  nlohmann::ordered_json request;
-  request["model"] = kModelFile;
-  request["output"] = kContextFile;
-  request["log_severity"] = request_.log_severity;
-  request["options"] = nlohmann::ordered_json::object();
-  for (const auto& [option, value] : options) request["options"][option] = value;
-  FATCTX_TRY(write_file(work.file(kRequestFile), request.dump(2)));
+  Json said = Json::object();
+  for (const auto& [option, value] : options) said.add(option, value);
+  const Json request = {{"model", kModelFile},
+                        {"output", kContextFile},
+                        {"log_severity", request_.log_severity},
+                        {"options", std::move(said)}};
+  FATCTX_TRY(write_file(work.file(kRequestFile), write_json(request)));
   FATCTX_TRY(write_file(work.file(kScriptFile), qnn_script()));
   FATCTX_ASSIGN(const double seconds,
                 run_tool("the QNN compiler", {tools_.python, kScriptFile, "compile", kRequestFile}, work.path(), log));

@@ -170,13 +170,13 @@ Result<CompileTarget> target_at(const JsonCursor& cursor, const std::vector<std:
 }  // namespace
 
 Result<TargetsFile> parse_targets(std::string_view text, const std::string& file) {
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
+  FATCTX_ASSIGN(const Json document, parse_json(text, file));
   const JsonCursor root(file, document);
   TargetsFile result;
   std::vector<std::string> common_options;
   JsonCursor list = root;
-  if (!document.is_array()) {
-    if (!document.is_object()) return root.wrong("an array of targets, or an object with the key \"targets\"");
+  if (!root.is_array()) {
+    if (!root.is_object()) return root.wrong("an array of targets, or an object with the key \"targets\"");
     FATCTX_TRY(root.only_keys({"schema", "import_options", "options", "targets"}));
     if (root.has("schema")) {
       FATCTX_ASSIGN(const std::string schema, root.at("schema").text());

@@ -236,7 +236,7 @@ Result<std::string> soc_numbers(const std::string& value, std::vector<std::strin
     std::string word = value.substr(from, to - from);
     from = to + 1;
     if (word.find_first_not_of("0123456789") != std::string::npos || word.empty()) {
-      auto device = device_in_words(word);
+      auto device = device_in_words(word, table);
       if (!device.ok()) return in_context(std::move(device).error(), "-i: soc_model");
       if (!device.value().qnn_soc) {
         return invalid_argument(

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/select.h"
@@ -147,8 +146,7 @@ std::string value_of(const CtxGenPlan& plan, std::string_view key) {
 
 // Returns the device of a requested SoC number; needed if the provider leaves no note about it. A provider
 // may know numbers that the table does not have; then only the number is known.
-Result<Device> soc_of_number(const std::string& number) {
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+Result<Device> soc_of_number(const std::string& number, const SocTable& table) {
   auto known = device_from_text(number, table);
   if (known.ok()) return known;
   Device device;
@@ -169,7 +167,8 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
     return !text.empty() && text != "0" && text.find(',') == std::string::npos;
   };
   if (one(soc)) {
-    FATCTX_ASSIGN(const Device device, soc_of_number(soc));
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table());
+    FATCTX_ASSIGN(const Device device, soc_of_number(soc, table));
     if (key.qnn_soc == 0) key.qnn_soc = device.qnn_soc.value_or(0);
     if (key.part.empty() && key.qnn_soc == device.qnn_soc) key.part = device.part.value_or("");
     if (key.arch.empty() && !one(arch)) key.arch = device.arch.value_or("");
@@ -250,13 +249,14 @@ Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenRe
   for (const DescribedOption& option : plan.options.stored) {
     if (option.key != "soc_model" || option.value == "0" || option.value.find(',') != std::string::npos) continue;
     FATCTX_ASSIGN(const SocTable table, asked_soc_table());
-    FATCTX_ASSIGN(const Device device, soc_of_number(option.value));
+    FATCTX_ASSIGN(const Device device, soc_of_number(option.value, table));
     result.provenance.push_back(fmt::format("soc_model {}: {}, {} (table of SoCs {})", option.value,
                                             device.part.value_or("a part that is not known"),
                                             device.arch.value_or("arch not known"), table.version()));
   }
   FATCTX_ASSIGN(const Container container, Container::open(path));
-  FATCTX_ASSIGN(const Detection detection, asked_device({}));
+  FATCTX_ASSIGN(const AskedDevice asked, asked_device({}));
+  const Detection& detection = asked.detection;
   const std::vector<Candidate> candidates = container.candidates();
   const Device& device = device_for(detection, candidates);
   result.provenance.push_back(fmt::format("this machine: {} {} (known by {})", device.backend,
@@ -316,8 +316,8 @@ std::string ctx_gen_text(const CtxGenPlan& plan, const CtxGenResult& result) {
   return text + records.text("  ");
 }
 
-nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
-  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
+  Json models = Json::array();
   for (std::size_t i = 0; i < plan.models.size(); ++i) {
     const CtxGenModel& model = plan.models[i];
     models.push_back({{"model", model.input},
@@ -325,7 +325,7 @@ nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& 
                       {"graph", model.prefix + model.graph},
                       {"seconds", result.engine.seconds[i]}});
   }
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+  Json records = Json::array();
   for (const CtxGenRecord& record : result.records) {
     records.push_back({{"name", record.name},
                        {"type", record_type_name(record.type)},

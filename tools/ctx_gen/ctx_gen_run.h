@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "fatctx/base/result.h"
 #include "fatctx/record.h"
 #include "tools/ctx_gen/ctx_gen_engine.h"
@@ -41,6 +40,6 @@ struct CtxGenResult {
 [[nodiscard]] Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flags, CtxGenEngine engine);
 
 [[nodiscard]] std::string ctx_gen_text(const CtxGenPlan& plan, const CtxGenResult& result);
-[[nodiscard]] nlohmann::ordered_json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result);
+[[nodiscard]] Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result);
 
 }  // namespace fatctx::tools

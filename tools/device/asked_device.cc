@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
@@ -20,31 +19,27 @@ namespace {
 // Parses a description. `fatctx device --json` wraps the devices with how they were found; a bare one is
 // taken as well.
 Result<Detection> described_in(const std::string& text) {
-  // Writing JSON is recursive, so reading drops all that is nested deeper than any device description.
-  constexpr int kMaxDepth = 16;
-  const auto shallow = [](int depth, nlohmann::ordered_json::parse_event_t, const nlohmann::ordered_json&) {
-    return depth <= kMaxDepth;
-  };
-  const auto json = nlohmann::ordered_json::parse(text, shallow, false);
-  const bool wrapped = json.is_object() && json.value("schema", nlohmann::ordered_json()) == "fatctx.detection/1";
+  JsonFault fault;
+  const auto document = read_json(text, kMaxJsonDepth, fault);
+  const Json* const schema = document ? document->find("schema") : nullptr;
+  const bool wrapped = schema != nullptr && *schema == Json("fatctx.detection/1");
+  const auto part = [&](const char* key) { return wrapped ? document->find(key) : nullptr; };
+  const Json* const device = part("device");
   Detection detection;
-  FATCTX_ASSIGN(detection.device, device_from_json(wrapped && json.contains("device") ? json["device"].dump() : text));
-  if (wrapped && json.contains("npu")) {
-    FATCTX_ASSIGN(detection.npu, device_from_json(json["npu"].dump()));
+  FATCTX_ASSIGN(detection.device, device_from_json(device == nullptr ? text : json_line(*device)));
+  if (const Json* const npu = part("npu")) {
+    FATCTX_ASSIGN(detection.npu, device_from_json(json_line(*npu)));
   }
   return detection;
 }
 
-Result<Detection> described(const DeviceFlags& flags) {
+Result<Detection> described(const DeviceFlags& flags, const SocTable& table) {
   Detection detection;
   if (!flags.device.empty()) {
-    FATCTX_ASSIGN(detection.device, device_in_words(flags.device, flags.soc_table));
+    FATCTX_ASSIGN(detection.device, device_in_words(flags.device, table));
     return detection;
   }
-  if (flags.device_file.empty()) {
-    FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
-    return detect_device({.soc_table = table, .environment = true});
-  }
+  if (flags.device_file.empty()) return detect_device({.soc_table = table, .environment = true});
   FATCTX_ASSIGN(const std::string text, read_text_file(flags.device_file));
   auto found = described_in(text);
   if (!found.ok()) return in_context(std::move(found).error(), flags.device_file);
@@ -70,11 +65,12 @@ void add_device_flags(CLI::App& command, DeviceFlags& flags) {
       ->type_name("FILE");
 }
 
-Result<Detection> asked_device(const DeviceFlags& flags) {
-  FATCTX_ASSIGN(Detection detection, described(flags));
+Result<AskedDevice> asked_device(const DeviceFlags& flags) {
+  FATCTX_ASSIGN(SocTable table, asked_soc_table(flags.soc_table));
+  FATCTX_ASSIGN(Detection detection, described(flags, table));
   FATCTX_TRY(add_stated_facts(flags, detection.device));
   if (detection.npu) FATCTX_TRY(add_stated_facts(flags, *detection.npu));
-  return detection;
+  return AskedDevice{std::move(table), std::move(detection)};
 }
 
 Status add_stated_facts(const DeviceFlags& flags, Device& device) {
@@ -94,8 +90,7 @@ Status add_stated_facts(const DeviceFlags& flags, Device& device) {
   return Done{};
 }
 
-Result<Device> device_in_words(const std::string& text, const std::string& soc_table) {
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(soc_table));
+Result<Device> device_in_words(const std::string& text, const SocTable& table) {
   FATCTX_ASSIGN(Device device, device_from_text(text, table));
   // Records must name the very same word, so a spelling mistake makes all of them refuse the device.
   for (const std::string& unknown : unknown_target_words(device.backend, device.arch.value_or(""), device.features)) {
@@ -105,12 +100,7 @@ Result<Device> device_in_words(const std::string& text, const std::string& soc_t
 }
 
 Result<SocTable> asked_soc_table(const std::string& file) {
-  if (!file.empty()) return SocTable::read(file);
-  const char* const named = std::getenv("FATCTX_SOC_TABLE");
-  if (named == nullptr || *named == '\0') return SocTable::built_in();
-  auto table = SocTable::read(named);
-  if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
-  return table;
+  return file.empty() ? SocTable::from_environment() : SocTable::read(file);
 }
 
 }  // namespace fatctx::tools

@@ -31,20 +31,25 @@ struct DeviceFlags {
 // Adds --device, --device-file, --sdk, --api, --blob, --vtcm-mb and --soc-table.
 void add_device_flags(CLI::App& command, DeviceFlags& flags);
 
+// The device of a command, and the table of SoCs by which it was understood; records are chosen by the same table.
+struct AskedDevice {
+  SocTable table;
+  Detection detection;
+};
+
 // Returns the device that the flags describe. The default is this machine, or the one that FATCTX_SOC and its
 // siblings describe instead; device_for() tells which of its devices a container needs.
 // Errors: invalid_argument, invalid_config, not_found, io.
-[[nodiscard]] Result<Detection> asked_device(const DeviceFlags& flags);
+[[nodiscard]] Result<AskedDevice> asked_device(const DeviceFlags& flags);
 
 // Adds the facts that the flags state to a device, all but its name. Errors: invalid_argument.
 [[nodiscard]] Status add_stated_facts(const DeviceFlags& flags, Device& device);
 
-// Parses a device in words, with the SoC table that applies. Unknown feature words are accepted, and a note
-// on stderr names them.
-[[nodiscard]] Result<Device> device_in_words(const std::string& text, const std::string& soc_table = {});
+// Parses a device in words. Unknown feature words are accepted, and a note on stderr names them.
+[[nodiscard]] Result<Device> device_in_words(const std::string& text, const SocTable& table);
 
 // Returns the table in `file`. If `file` is empty, returns the one that FATCTX_SOC_TABLE names, or the
-// built-in one.
+// built-in one. A command calls this or asked_device() once.
 [[nodiscard]] Result<SocTable> asked_soc_table(const std::string& file = {});
 
 }  // namespace fatctx::tools

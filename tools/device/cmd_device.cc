@@ -3,7 +3,6 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/device.h"
 #include "fatctx/file_mapping.h"
@@ -89,17 +88,7 @@ Result<ExitCode> run_device(const DeviceOptions& options) {
   if (options.vtcm_mb != 0) asked.vtcm_mb = options.vtcm_mb;
   FATCTX_ASSIGN(asked.soc_table, asked_soc_table(options.soc_table));
   FATCTX_ASSIGN(const Detection detection, detect_device(asked));
-  if (!options.json) {
-    print_result(device_text(detection));
-    return ExitCode::kOk;
-  }
-  auto printed = nlohmann::ordered_json::parse(detection_to_json(detection));
-  const MappingCapability mapping = file_mapping_capability();
-  printed["file_mapping"] = {{"available", mapping.available},         {"how", mapping.how},
-                             {"page_bytes", mapping.page_bytes},       {"provider", mapping.provider},
-                             {"granule_bytes", mapping.granule_bytes}, {"stitched", mapping.stitched},
-                             {"sealed_memory", mapping.sealed_memory}};
-  print_result(json_text(printed));
+  print_result(options.json ? detection_to_json(detection) + '\n' : device_text(detection));
   return ExitCode::kOk;
 }
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
@@ -42,11 +41,11 @@ Result<ExitCode> run_coverage(const SelectOptions& options, const Container& con
   const std::vector<Candidate> candidates = container.candidates();
   std::vector<NamedDevice> listed;
   if (!options.require_coverage.empty()) {
-    FATCTX_ASSIGN(listed, listed_devices(options.require_coverage, options.device));
+    FATCTX_ASSIGN(listed, listed_devices(options.require_coverage, options.device, *policy.soc_table));
   }
   std::vector<NamedDevice> shown = listed;
   if (options.all_devices) {
-    FATCTX_ASSIGN(shown, known_devices(candidates, options.device));
+    FATCTX_ASSIGN(shown, known_devices(candidates, options.device, *policy.soc_table));
   }
   FATCTX_ASSIGN(const std::vector<CoveredDevice> matrix, cover(container, std::move(shown), policy));
   print_result(options.json ? json_text(coverage_json(container, matrix)) : coverage_text(container, matrix));
@@ -61,15 +60,22 @@ Result<ExitCode> run_coverage(const SelectOptions& options, const Container& con
   return ExitCode::kCheckFailed;
 }
 
+// For a matrix of devices, only the table of SoCs is needed.
+Result<AskedDevice> device_of(const SelectOptions& options, bool matrix) {
+  if (!matrix) return asked_device(options.device);
+  FATCTX_ASSIGN(SocTable table, asked_soc_table(options.device.soc_table));
+  return AskedDevice{std::move(table), {}};
+}
+
 Result<ExitCode> run_select(const SelectOptions& options) {
   const bool matrix = options.all_devices || !options.require_coverage.empty();
-  FATCTX_ASSIGN(const Detection detection, matrix ? Result<Detection>(Detection{}) : asked_device(options.device));
+  FATCTX_ASSIGN(const AskedDevice asked, device_of(options, matrix));
   const bool next = options.on_damage == "next";
   // A checked record is built in memory if it cannot be memory-mapped, and is freed when the command ends.
   FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
                                                                           .generation = options.generation}));
   const std::vector<Candidate> candidates = container.candidates();
-  const Device& device = device_for(detection, candidates);
+  const Device& device = device_for(asked.detection, candidates);
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;
   if (!options.max_sdk.empty()) {
@@ -77,7 +83,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     if (!version.ok()) return in_context(std::move(version).error(), "--max-sdk");
     policy.max_sdk = version.value();
   }
-  FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
+  policy.soc_table = asked.table;
   if (!options.record.empty()) {
     FATCTX_ASSIGN(const RecordInfo record, find_record(container, options.record));
     policy.record_override = std::string(record.name);
@@ -88,14 +94,13 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     // A record that does not fit is reported below, like every other.
     if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
     if (model.ok()) {
-      print_result(options.json ? json_text(nlohmann::ordered_json::parse(model.value().explain_json()))
-                                : escaped_lines(model.value().explain()));
+      print_result(options.json ? model.value().explain_json() + '\n' : escaped_lines(model.value().explain()));
       return ExitCode::kOk;
     }
   }
   FATCTX_ASSIGN(const Selection selection, container.select(device, policy));
   if (options.json) {
-    print_result(json_text(nlohmann::ordered_json::parse(explain_json(selection, candidates, device, policy))));
+    print_result(explain_json(selection, candidates, device, policy) + '\n');
   } else {
     print_result(escaped_lines(explain_text(selection, candidates, device, policy)));
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/soc_table.h"
 #include "tools/cli/command.h"
@@ -61,7 +60,7 @@ Result<ExitCode> run_socs(const SocsOptions& options) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table(options.soc_table));
   const std::vector<const Soc*> socs = table.search(options.search);
   if (options.json) {
-    print_result(json_text(nlohmann::ordered_json::parse(to_json(table, options.search))));
+    print_result(to_json(table, options.search) + '\n');
   } else {
     print_result(socs_text(table, socs));
   }

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/soc_table.h"
 #include "tools/cli/print.h"
@@ -64,22 +63,35 @@ std::vector<std::string> chosen_names(const Container& container, const Selectio
   return names;
 }
 
-// Returns the axes that refused a device that gets nothing, the most frequent first.
-std::string reasons(const Selection& selection) {
-  std::vector<std::pair<int, std::string_view>> counts;
+// Returns how many records each axis refused, or left behind a better one, in the order of the records.
+std::vector<std::pair<std::string_view, int>> counts_of_axes(const Selection& selection) {
+  std::vector<std::pair<std::string_view, int>> counts;
   for (const Verdict& verdict : selection.verdicts) {
+    if (verdict.chosen) continue;
     const std::string_view id = axis_id(verdict.axis);
-    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& row) { return row.second == id; });
+    const auto known = std::find_if(counts.begin(), counts.end(), [&](const auto& row) { return row.first == id; });
     if (known == counts.end()) {
-      counts.emplace_back(1, id);
+      counts.emplace_back(id, 1);
     } else {
-      ++known->first;
+      ++known->second;
     }
   }
-  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  return counts;
+}
+
+// Returns the axes that refused a device that gets nothing, the most frequent first.
+std::string reasons(const Selection& selection) {
+  auto counts = counts_of_axes(selection);
+  std::stable_sort(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
-  for (const auto& [count, id] : counts) text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, id);
+  for (const auto& [id, count] : counts) text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, id);
   return text.empty() ? "no context binary" : text;
+}
+
+Json axes_json(const Selection& selection) {
+  Json axes = Json::object();
+  for (const auto& [id, count] : counts_of_axes(selection)) axes.add(std::string(id), count);
+  return axes;
 }
 
 std::size_t uncovered_count(std::span<const CoveredDevice> devices) {
@@ -89,8 +101,8 @@ std::size_t uncovered_count(std::span<const CoveredDevice> devices) {
 
 }  // namespace
 
-Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates, const DeviceFlags& flags) {
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candidates, const DeviceFlags& flags,
+                                               const SocTable& table) {
   std::set<std::string_view> backends;
   for (const Candidate& candidate : candidates) backends.insert(candidate.key.backend);
   std::vector<NamedDevice> devices;
@@ -110,7 +122,8 @@ Result<std::vector<NamedDevice>> known_devices(std::span<const Candidate> candid
   return devices;
 }
 
-Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const DeviceFlags& flags) {
+Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const DeviceFlags& flags,
+                                                const SocTable& table) {
   std::vector<std::string> words;
   if (list.starts_with('@')) {
     FATCTX_TRY(add_lines_of(list.substr(1), words));
@@ -122,7 +135,6 @@ Result<std::vector<NamedDevice>> listed_devices(const std::string& list, const D
         ErrorCode::kInvalidArgument,
         fmt::format("the list of devices \"{}\" names none; name some, such as SM8650,SM8750,x86-64-v3", list)};
   }
-  FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
   std::vector<NamedDevice> devices;
   for (std::string& word : words) {
     FATCTX_ASSIGN(Device device, device_from_text(word, table));
@@ -158,24 +170,19 @@ std::string coverage_text(const Container& container, std::span<const CoveredDev
          fmt::format("\n{} of {} get a record\n", devices.size() - missing, count_text(devices.size(), "device"));
 }
 
-nlohmann::ordered_json coverage_json(const Container& container, std::span<const CoveredDevice> devices) {
-  auto rows = nlohmann::ordered_json::array();
+Json coverage_json(const Container& container, std::span<const CoveredDevice> devices) {
+  Json rows = Json::array();
   for (const CoveredDevice& row : devices) {
     const Selection& selection = row.selection;
     const bool covered = !selection.chosen.empty();
-    auto axes = nlohmann::ordered_json::object();
-    for (const Verdict& verdict : selection.verdicts) {
-      if (!verdict.chosen)
-        axes[std::string(axis_id(verdict.axis))] = axes.value(std::string(axis_id(verdict.axis)), 0) + 1;
-    }
     rows.push_back({{"name", row.asked.name},
-                    {"device", nlohmann::ordered_json::parse(device_to_json(row.asked.device))},
+                    {"device", Json::written(device_to_json(row.asked.device))},
                     {"chosen", chosen_names(container, selection)},
-                    {"tier", covered ? nlohmann::ordered_json(selection.tier) : nlohmann::ordered_json()},
+                    {"tier", covered ? Json(selection.tier) : Json()},
                     {"level", level_name(selection.level)},
                     {"warnings", selection.warnings},
-                    {"axes", std::move(axes)},
-                    {"code", covered ? nlohmann::ordered_json() : nlohmann::ordered_json(selection.vendor_code)}});
+                    {"axes", axes_json(selection)},
+                    {"code", covered ? Json() : Json(selection.vendor_code)}});
   }
   return {{"schema", "fatctx.coverage/1"},
           {"container", container.report().path},

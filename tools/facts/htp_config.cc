@@ -24,16 +24,16 @@ constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
 // Reads a flag as the vendor's files write it: true, or 1.
 Result<bool> flag_at(const JsonCursor& cursor) {
-  if (cursor.value().is_boolean()) return cursor.boolean();
+  if (cursor.value().boolean() != nullptr) return cursor.boolean();
   FATCTX_ASSIGN(const std::uint64_t number, cursor.number(1));
   return number == 1;
 }
 
 // Keeps a value that has no meaning here: a number, a text or a flag.
 Status keep_setting(const std::string& path, const JsonCursor& cursor, HtpTarget& target) {
-  const nlohmann::json& value = cursor.value();
-  if (value.is_structured() || value.is_null()) return cursor.wrong("a number, a text, or true and false");
-  target.settings.push_back({path, value.is_string() ? value.get<std::string>() : value.dump(), "htp"});
+  auto value = scalar_text(cursor.value());
+  if (!value) return cursor.wrong("a number, a text, or true and false");
+  target.settings.push_back({path, *std::move(value), "htp"});
   return Done{};
 }
 
@@ -43,7 +43,7 @@ class SocFile {
 
   Result<HtpTarget> read() {
     FATCTX_ASSIGN(const std::string text, read_text_file(target_.file));
-    FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, target_.file));
+    FATCTX_ASSIGN(const Json document, parse_json(text, target_.file));
     const JsonCursor root(target_.file, document);
     FATCTX_TRY(root.only_keys({"graphs", "devices", "context", "memory", "groupContext"}));
     if (root.has("graphs")) FATCTX_TRY(take_graphs(root.at("graphs")));
@@ -242,7 +242,7 @@ PackKey key_of(const HtpTarget& target) {
 
 Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table) {
   FATCTX_ASSIGN(const std::string text, read_text_file(path));
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, path));
+  FATCTX_ASSIGN(const Json document, parse_json(text, path));
   const JsonCursor root(path, document);
   FATCTX_TRY(root.only_keys({"backend_extensions", "context_configs", "graph_configs"}));
   FATCTX_ASSIGN(const JsonCursor extensions, root.required("backend_extensions"));

@@ -1,9 +1,6 @@
 #include "tools/facts/io_quant.h"
 
-#include <cmath>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "tools/facts/quant_facts.h"
 
@@ -19,16 +16,16 @@ Result<TensorQuantisation> tensor_at(const JsonCursor& cursor) {
   FATCTX_TRY(cursor.only_keys({"scale", "zero_point", "outside"}));
   TensorQuantisation made;
   FATCTX_ASSIGN(const JsonCursor scale, cursor.required("scale"));
-  if (!scale.value().is_number()) return scale.wrong("a number above 0");
-  made.scale = scale.value().get<double>();
-  if (!std::isfinite(made.scale) || made.scale <= 0) return scale.wrong("a number above 0");
+  const auto number = scale.value().real();
+  if (!number || *number <= 0) return scale.wrong("a number above 0");
+  made.scale = *number;
   if (cursor.has("zero_point")) {
     const JsonCursor zero_point = cursor.at("zero_point");
-    const nlohmann::json& value = zero_point.value();
-    if (!value.is_number_integer() || value < kLowestZeroPoint || value > kHighestZeroPoint) {
+    const auto value = zero_point.value().whole();
+    if (!value || *value < kLowestZeroPoint || *value > kHighestZeroPoint) {
       return zero_point.wrong("a whole number from -32768 to 65535");
     }
-    made.zero_point = value.get<std::int64_t>();
+    made.zero_point = *value;
   }
   if (cursor.has("outside")) FATCTX_TRY(store(cursor.at("outside").text(), made.outside));
   return made;
@@ -52,16 +49,19 @@ Result<IoQuantisation> io_quant_at(const JsonCursor& cursor) {
 }
 
 std::string io_quant_text(const IoQuantisation& io) {
-  nlohmann::json json = nlohmann::json::object();
+  Json graphs = Json::object();
   for (const auto& [graph, tensors] : io) {
+    Json entries = Json::object();
     for (const auto& [name, tensor] : tensors) {
-      nlohmann::json& entry = json[graph][name];
-      entry["scale"] = tensor.scale;
-      entry["zero_point"] = tensor.zero_point;
-      if (!tensor.outside.empty()) entry["outside"] = tensor.outside;
+      Json entry = Json::object();
+      if (!tensor.outside.empty()) entry.add("outside", tensor.outside);
+      entry.add("scale", tensor.scale);
+      entry.add("zero_point", tensor.zero_point);
+      entries.add(name, std::move(entry));
     }
+    graphs.add(graph, std::move(entries));
   }
-  return json.dump();
+  return write_json(graphs, {.indent = -1, .ascii = false});
 }
 
 Result<IoQuantisation> io_quant_of(const std::vector<DescribedOption>& options) {

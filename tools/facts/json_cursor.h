@@ -5,19 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "fatctx/base/result.h"
 #include "fatctx/record.h"
 
 namespace fatctx::tools {
 
 inline constexpr std::uint64_t kMaxJsonFileSize = std::uint64_t{64} << 20;
+inline constexpr std::size_t kMaxJsonDepth = 64;  // arrays and objects; reading and writing recurse
 
 // Returns the bytes of a text file. Errors: not_found, not_regular_file, limit_exceeded, io; all name the
 // file.
@@ -25,12 +26,19 @@ inline constexpr std::uint64_t kMaxJsonFileSize = std::uint64_t{64} << 20;
 
 // Parses JSON with // and /* */ comments, in which no object repeats a key.
 // Errors: invalid_argument with line and column, or with the pointer of the object.
-[[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
+[[nodiscard]] Result<Json> parse_json(std::string_view text, const std::string& file);
+
+// Returns a text as it is, and a number or a truth value as JSON writes it. Returns nothing for other kinds, and for
+// numbers that are too large.
+[[nodiscard]] std::optional<std::string> scalar_text(const Json& value);
+
+// Returns true if a JSON text can hold these bytes.
+[[nodiscard]] bool is_utf8(std::string_view text);
 
 // A value with its position. Cheap to copy. Lifetime: borrows from the document and from `file`.
 class JsonCursor {
  public:
-  JsonCursor(const std::string& file, const nlohmann::json& root) : file_(&file), value_(&root) {}
+  JsonCursor(const std::string& file, const Json& root) : file_(&file), value_(&root) {}
 
   // Returns "m.json: /records/0/type: <message>" (invalid_argument).
   [[nodiscard]] Error error(std::string_view message) const;
@@ -57,15 +65,17 @@ class JsonCursor {
   [[nodiscard]] Result<std::vector<std::string>> texts() const;
   [[nodiscard]] Result<DType> dtype() const;  // by its name, "float16"
 
-  [[nodiscard]] const nlohmann::json& value() const noexcept { return *value_; }
+  [[nodiscard]] bool is_object() const noexcept { return value_->members() != nullptr; }
+  [[nodiscard]] bool is_array() const noexcept { return value_->items() != nullptr; }
+  [[nodiscard]] const Json& value() const noexcept { return *value_; }
   [[nodiscard]] const std::string& pointer() const noexcept { return pointer_; }
 
  private:
-  JsonCursor(const std::string& file, const nlohmann::json& value, std::string pointer)
+  JsonCursor(const std::string& file, const Json& value, std::string pointer)
       : file_(&file), value_(&value), pointer_(std::move(pointer)) {}
 
   const std::string* file_;
-  const nlohmann::json* value_;
+  const Json* value_;
   std::string pointer_;  // empty: the whole document
 };
 

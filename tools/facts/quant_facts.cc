@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/record.h"
 #include "tools/cli/flag_words.h"
@@ -30,7 +30,7 @@ Result<std::string> dtype_word(const JsonCursor& cursor) {
 // Reads one type, or those of a model of mixed precision: "uint16" or ["uint16", "uint8"], kept as
 // "uint16,uint8".
 Result<std::string> types_at(const JsonCursor& cursor) {
-  if (!cursor.value().is_array()) return dtype_word(cursor);
+  if (!cursor.is_array()) return dtype_word(cursor);
   FATCTX_ASSIGN(const auto list, cursor.elements());
   if (list.empty()) return cursor.error("is empty; name at least one type, or leave the key out");
   std::string types;
@@ -52,6 +52,26 @@ Result<std::string> digest_at(const JsonCursor& cursor) {
   const bool hex = digest.size() == kSha256Digits && digest.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hex) return cursor.wrong("a SHA-256 as 64 hexadecimal digits in lower case");
   return digest;
+}
+
+// Returns the value with the members of every object in the order of their keys and with numbers in their shortest
+// form, so that equal facts are equal texts.
+Json canonical(const Json& value) {
+  if (const Json::Array* items = value.items()) {
+    Json list = Json::array();
+    for (const Json& item : *items) list.push_back(canonical(item));
+    return list;
+  }
+  if (const Json::Object* members = value.members()) {
+    std::map<std::string_view, const Json*> sorted;
+    for (const auto& [key, member] : *members) sorted.emplace(key, &member);
+    Json object = Json::object();
+    for (const auto& [key, member] : sorted) object.add(std::string(key), canonical(*member));
+    return object;
+  }
+  if (value.number() != nullptr || value.whole()) return value;
+  const auto real = value.real();
+  return real ? Json(*real) : value;
 }
 
 }  // namespace
@@ -79,10 +99,10 @@ Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder)
   }
   if (cursor.has("overrides")) {
     const JsonCursor overrides = cursor.at("overrides");
-    if (overrides.value().is_object() || overrides.value().is_array()) {
-      add(facts.options, "overrides", overrides.value().dump());
-    } else if (overrides.value().is_string() && !overrides.value().get_ref<const std::string&>().empty()) {
-      const std::string path = overrides.value().get<std::string>();
+    if (overrides.is_object() || overrides.is_array()) {
+      add(facts.options, "overrides", write_json(canonical(overrides.value()), {.indent = -1, .ascii = false}));
+    } else if (overrides.value().text() != nullptr && !overrides.value().text()->empty()) {
+      const std::string& path = *overrides.value().text();
       facts.overrides_from = folder.empty() ? path : (std::filesystem::path(folder) / path).string();
     } else {
       return overrides.wrong("the name of a JSON file, an object or an array");
@@ -96,18 +116,20 @@ Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder)
 
 Result<QuantFacts> parse_quant_flag(std::string_view text) {
   const std::string flag = fmt::format("--quant {}", text);
-  nlohmann::json said = nlohmann::json::object();
+  Json said = Json::object();
   FATCTX_ASSIGN(const auto words, flag_words(flag, text, {}));
   for (const auto& [key, value] : words) {
     if (!key.ends_with("_type") || value.find('+') == std::string::npos) {
-      said[key] = value;
+      said.add(key, value);
       continue;
     }
+    Json types = Json::array();
     for (std::size_t at = 0; at <= value.size();) {
       const std::size_t plus = std::min(value.find('+', at), value.size());
-      said[key].push_back(value.substr(at, plus - at));
+      types.push_back(value.substr(at, plus - at));
       at = plus + 1;
     }
+    said.add(key, std::move(types));
   }
   return quant_at(JsonCursor(flag, said), {});
 }
@@ -122,8 +144,9 @@ Status add_quant_facts(const QuantFacts& facts, std::vector<DescribedOption>& op
   }
   if (facts.overrides_from.empty()) return Done{};
   FATCTX_ASSIGN(std::string text, read_text_file(facts.overrides_from));
-  const nlohmann::json overrides = nlohmann::json::parse(text, nullptr, false);
-  if (!overrides.is_object() && !overrides.is_array()) {
+  JsonFault fault;
+  const auto overrides = read_json(text, kMaxJsonDepth, fault);
+  if (!overrides || (overrides->members() == nullptr && overrides->items() == nullptr)) {
     return invalid_argument(fmt::format("{}: overrides of tensor types are a JSON object or array, without comments",
                                         facts.overrides_from));
   }

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/import_dlc.h"
@@ -21,8 +20,6 @@
 namespace fatctx::tools {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DlcOptions {
   std::string action;
@@ -102,13 +99,13 @@ Result<ExitCode> run_thin(const DlcOptions& options) {
   if (!thin.ok()) return std::move(thin).error();
   const ThinDlc& made = thin.value();
   if (options.json) {
-    print_result(json_text(Json{{"schema", "fatctx.dlc_thin/1"},
-                                {"file", options.output},
-                                {"size_bytes", made.size_bytes},
-                                {"entries", made.entries},
-                                {"pieces", made.pieces.size()},
-                                {"new_bytes", made.new_bytes},
-                                {"mappable", made.mappable}}));
+    print_result(json_text({{"schema", "fatctx.dlc_thin/1"},
+                            {"file", options.output},
+                            {"size_bytes", made.size_bytes},
+                            {"entries", made.entries},
+                            {"pieces", made.pieces.size()},
+                            {"new_bytes", made.new_bytes},
+                            {"mappable", made.mappable}}));
     return ExitCode::kOk;
   }
   print_note(escaped(fmt::format(

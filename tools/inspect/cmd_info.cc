@@ -84,11 +84,12 @@ Result<ExitCode> no_container(const InfoOptions& options, Error error) {
 Result<std::string> detection_text(const Container& container, const std::string& device) {
   DeviceFlags flags;
   flags.device = device;
-  FATCTX_ASSIGN(const Detection detection, asked_device(flags));
+  FATCTX_ASSIGN(const AskedDevice asked, asked_device(flags));
   const std::vector<Candidate> candidates = container.candidates();
-  const Device& found = device_for(detection, candidates);
-  FATCTX_ASSIGN(const Selection selection, container.select(found));
-  return escaped_lines(explain_text(selection, candidates, found));
+  const Device& found = device_for(asked.detection, candidates);
+  const SelectPolicy policy{.soc_table = asked.table};
+  FATCTX_ASSIGN(const Selection selection, container.select(found, policy));
+  return escaped_lines(explain_text(selection, candidates, found, policy));
 }
 
 Result<ExitCode> run_info(const InfoOptions& options) {

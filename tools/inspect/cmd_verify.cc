@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "tools/cli/command.h"
@@ -80,16 +79,16 @@ Result<VerifyReport> check(const VerifyFlags& flags) {
 }
 
 std::string report_json(const VerifyFlags& flags, const VerifyReport& report) {
-  nlohmann::ordered_json json = {{"schema", "fatctx.verify/1"}, {"file", flags.path}};
-  if (flags.generation != 0) json["generation"] = flags.generation;
-  if (!flags.record.empty()) json["record"] = flags.record;
-  if (!flags.range.empty()) json["range"] = flags.range;
-  json["strict"] = flags.strict;
-  json["whole"] = report.findings.empty();
-  json["checked_bytes"] = report.checked_bytes;
-  json["key_id"] = report.key_id.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.key_id);
-  json["signature_verified"] = report.signature_verified;
-  json["findings"] = findings_json(report.findings);
+  Json json = {{"schema", "fatctx.verify/1"}, {"file", flags.path}};
+  if (flags.generation != 0) json.add("generation", flags.generation);
+  if (!flags.record.empty()) json.add("record", flags.record);
+  if (!flags.range.empty()) json.add("range", flags.range);
+  json.add("strict", flags.strict);
+  json.add("whole", report.findings.empty());
+  json.add("checked_bytes", report.checked_bytes);
+  json.add("key_id", text_or_null(report.key_id));
+  json.add("signature_verified", report.signature_verified);
+  json.add("findings", findings_json(report.findings));
   return json_text(json);
 }
 
@@ -110,10 +109,7 @@ std::string report_text(const VerifyFlags& flags, const VerifyReport& report) {
 }
 
 std::string fit_json(const VerifyFlags& flags, const OnnxFit& fit) {
-  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
-  const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
-  };
+  Json nodes = Json::array();
   for (const FittedNode& node : fit.nodes) {
     nodes.push_back({{"node", node.node},
                      {"source", node.source},

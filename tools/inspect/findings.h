@@ -3,12 +3,11 @@
 
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "fatctx/container.h"
 
 namespace fatctx::tools {
 
-[[nodiscard]] nlohmann::ordered_json findings_json(const std::vector<VerifyFinding>& findings);
+[[nodiscard]] Json findings_json(const std::vector<VerifyFinding>& findings);
 
 }  // namespace fatctx::tools

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/import_dlc.h"
 #include "fatctx/import_gguf.h"
@@ -25,8 +24,6 @@
 namespace fatctx::tools {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct KnownForm {
   std::string_view format;
@@ -98,12 +95,14 @@ std::string onnx_text(const OnnxModel& model) {
   return block.text();
 }
 
-Json onnx_json(const OnnxModel& model) {
+void add_onnx(Json& facts, const OnnxModel& model) {
   Json contexts = Json::array();
   for (const OnnxEpContext& node : model.ep_contexts) {
     contexts.push_back({{"partition_name", node.partition_name}, {"binary", node.cache}, {"source", node.source}});
   }
-  return {{"graph", model.graph.name}, {"operators", model.operators}, {"ep_contexts", std::move(contexts)}};
+  facts.add("graph", model.graph.name);
+  facts.add("operators", std::vector<std::string>(model.operators.begin(), model.operators.end()));
+  facts.add("ep_contexts", std::move(contexts));
 }
 
 }  // namespace
@@ -125,11 +124,11 @@ Result<std::optional<std::string>> known_file_text(const std::string& path, bool
       escaped(fmt::format("{}: {}, {}; no container: {}", path, form->noun, size_text(size), form->remark)) + "\n";
   if (format == "onnx") {
     FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
-    facts.update(onnx_json(model));
+    add_onnx(facts, model);
     text += onnx_text(model);
   } else if (format == "irpa" || format == "gguf" || format == "safetensors") {
     FATCTX_ASSIGN(const std::vector<PackTensor> tensors, tensors_of(path, format));
-    facts["tensors"] = tensors_json(tensors);
+    facts.add("tensors", tensors_json(tensors));
     text += tensors_text(tensors);
   }
   return std::optional(json ? json_text(facts) : std::move(text));

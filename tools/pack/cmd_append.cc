@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
@@ -137,8 +136,8 @@ std::string report_text(const AppendReport& report) {
   return text + block.text();
 }
 
-nlohmann::ordered_json report_json(const AppendReport& report) {
-  nlohmann::ordered_json records = nlohmann::ordered_json::array();
+Json report_json(const AppendReport& report) {
+  Json records = Json::array();
   for (const PackedRecordReport& record : report.records) {
     records.push_back({{"name", record.name},
                        {"id", record.id},

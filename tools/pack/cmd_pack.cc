@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"

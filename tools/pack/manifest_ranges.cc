@@ -27,7 +27,7 @@ Result<std::vector<PackRange>> ranges_at(const JsonCursor& cursor) {
 
 Result<std::vector<PackRange>> read_ranges(const std::string& path) {
   FATCTX_ASSIGN(const std::string text, read_text_file(path));
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, path));
+  FATCTX_ASSIGN(const Json document, parse_json(text, path));
   return ranges_at(JsonCursor(path, document));
 }
 

@@ -41,13 +41,9 @@ Result<Version> version_at(const JsonCursor& cursor) {
 
 // Reads the text of an option: a string unchanged, a number or truth value as it is written.
 Status value_at(const JsonCursor& cursor, DescribedOption& option) {
-  if (cursor.value().is_string()) {
-    option.value = cursor.value().get<std::string>();
-  } else if (cursor.value().is_number() || cursor.value().is_boolean()) {
-    option.value = cursor.value().dump();
-  } else {
-    return cursor.wrong("a string, a number, true or false");
-  }
+  auto value = scalar_text(cursor.value());
+  if (!value) return cursor.wrong("a string, a number, true or false");
+  option.value = *std::move(value);
   if (const auto wrong = wrong_provider_option(option)) return cursor.error(*wrong);
   return Done{};
 }
@@ -77,16 +73,16 @@ Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
 // list.
 Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
   std::vector<DescribedOption> options;
-  if (cursor.value().is_array()) {
+  if (cursor.is_array()) {
     FATCTX_ASSIGN(options, option_list_at(cursor));
   } else {
-    if (!cursor.value().is_object()) return cursor.wrong("an object, or an array of options");
+    if (!cursor.is_object()) return cursor.wrong("an object, or an array of options");
     FATCTX_ASSIGN(const auto members, cursor.members());
     for (const auto& [key, member] : members) {
       DescribedOption option;
       option.key = key;
       JsonCursor value = member;
-      if (member.value().is_object()) {
+      if (member.is_object()) {
         FATCTX_TRY(member.only_keys({"value", "owner"}));
         FATCTX_ASSIGN(value, member.required("value"));
         if (member.has("owner")) FATCTX_TRY(store(member.at("owner").text(), option.owner));
@@ -181,7 +177,7 @@ Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& 
   if (tensors.source == TensorSource::kOnnx) {
     FATCTX_ASSIGN(const JsonCursor model, cursor.required("model"));
     std::vector<std::string> paths;
-    if (model.value().is_array()) {
+    if (model.is_array()) {
       FATCTX_ASSIGN(paths, model.texts());
       if (paths.empty()) return model.error("is empty; name at least one model");
     } else {
@@ -214,11 +210,9 @@ Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) 
     FATCTX_ASSIGN(const JsonCursor shape, element.required("shape"));
     FATCTX_ASSIGN(const auto dims, shape.elements());
     for (const JsonCursor& dim : dims) {
-      const bool fits = dim.value().is_number_unsigned()
-                            ? dim.value().get<std::uint64_t>() <= kMaxI64
-                            : dim.value().is_number_integer() && dim.value().get<std::int64_t>() >= -1;
-      if (!fits) return dim.wrong("a whole number, or -1 if it is not fixed");
-      tensor.shape.push_back(dim.value().get<std::int64_t>());
+      const auto size = dim.value().whole();
+      if (!size || *size < -1) return dim.wrong("a whole number, or -1 if it is not fixed");
+      tensor.shape.push_back(*size);
     }
     tensors.push_back(std::move(tensor));
   }
@@ -227,14 +221,14 @@ Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) 
 
 // Reads "graphs": a list of graphs, or {"from": "model.onnx"}.
 Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
-  if (cursor.value().is_object()) {
+  if (cursor.is_object()) {
     FATCTX_TRY(cursor.only_keys({"from"}));
     FATCTX_ASSIGN(const JsonCursor from, cursor.required("from"));
     FATCTX_ASSIGN(const std::string model, from.text());
     record.graphs_from = resolved(folder, model);
     return Done{};
   }
-  if (!cursor.value().is_array()) return cursor.wrong("an array of graphs, or {\"from\": \"model.onnx\"}");
+  if (!cursor.is_array()) return cursor.wrong("an array of graphs, or {\"from\": \"model.onnx\"}");
   FATCTX_ASSIGN(const auto list, cursor.elements());
   for (const JsonCursor& element : list) {
     FATCTX_TRY(element.only_keys({"name", "inputs", "outputs", "spill_fill_bytes"}));
@@ -293,12 +287,12 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
 Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
   const JsonCursor ranges = cursor.at("ranges");
   if (cursor.has("tensors")) return ranges.error("tensors say where the parts of a record are; give one of both");
-  if (ranges.value().is_string()) {
+  if (ranges.value().text() != nullptr) {
     FATCTX_ASSIGN(const std::string path, ranges.text());
     record.ranges_from = resolved(folder, path);
     return Done{};
   }
-  if (!ranges.value().is_array()) return ranges.wrong("an array of ranges, or the name of a file that holds one");
+  if (!ranges.is_array()) return ranges.wrong("an array of ranges, or the name of a file that holds one");
   return store(ranges_at(ranges), record.record.ranges);
 }
 
@@ -380,7 +374,7 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
 
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder,
                                 const std::set<std::string>& known_weights) {
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
+  FATCTX_ASSIGN(const Json document, parse_json(text, file));
   const JsonCursor root(file, document);
   FATCTX_TRY(
       root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records", "quant"}));

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output_place.h"
@@ -207,39 +206,36 @@ std::string summary_text(const PackSummary& summary) {
   return text + table.text("  ");
 }
 
-nlohmann::ordered_json summary_json(const PackSummary& summary) {
-  const PackReport& report = summary.report;
-  nlohmann::ordered_json json;
-  json["schema"] = "fatctx.pack/1";
-  json["path"] = report.path;
-  json["uuid"] = report.uuid;
-  json["file_size"] = report.file_size;
-  json["input_bytes"] = report.input_bytes;
-  json["stored_bytes"] = report.stored_bytes;
-  json["shared_bytes"] = report.shared_bytes;
-  json["record_count"] = report.record_count;
-  json["shared_records"] = report.shared_records;
-  json["sealed"] = report.sealed;
-  json["records"] = nlohmann::ordered_json::array();
+Json summary_json(const PackSummary& summary) {
+  Json records = Json::array();
   for (const PackedRecord& record : summary.records) {
-    nlohmann::ordered_json row;
-    row["name"] = record.name;
-    row["type"] = record_type_name(record.type);
-    row["target"] = record.target;
-    row["size_bytes"] = record.size_bytes;
-    row["stored_bytes"] = record.stored.stored_bytes;
-    row["shared_bytes"] = record.stored.shared_bytes;
-    row["shifted_bytes"] = record.stored.shifted_bytes;
-    row["pieces"] = record.stored.pieces;
-    row["recipe_steps"] = record.stored.recipe_steps;
-    row["recipe_bytes"] = record.stored.recipe_bytes;
-    row["mappable_bytes"] = record.stored.mappable_bytes;
-    row["tensor_count"] = record.tensor_count;
-    row["weights"] = record.weights;
-    json["records"].push_back(std::move(row));
+    records.push_back({{"name", record.name},
+                       {"type", record_type_name(record.type)},
+                       {"target", record.target},
+                       {"size_bytes", record.size_bytes},
+                       {"stored_bytes", record.stored.stored_bytes},
+                       {"shared_bytes", record.stored.shared_bytes},
+                       {"shifted_bytes", record.stored.shifted_bytes},
+                       {"pieces", record.stored.pieces},
+                       {"recipe_steps", record.stored.recipe_steps},
+                       {"recipe_bytes", record.stored.recipe_bytes},
+                       {"mappable_bytes", record.stored.mappable_bytes},
+                       {"tensor_count", record.tensor_count},
+                       {"weights", record.weights}});
   }
-  json["notes"] = summary.notes;
-  return json;
+  const PackReport& report = summary.report;
+  return {{"schema", "fatctx.pack/1"},
+          {"path", report.path},
+          {"uuid", report.uuid},
+          {"file_size", report.file_size},
+          {"input_bytes", report.input_bytes},
+          {"stored_bytes", report.stored_bytes},
+          {"shared_bytes", report.shared_bytes},
+          {"record_count", report.record_count},
+          {"shared_records", report.shared_records},
+          {"sealed", report.sealed},
+          {"records", std::move(records)},
+          {"notes", summary.notes}};
 }
 
 }  // namespace fatctx::tools

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "fatctx/base/result.h"
 #include "fatctx/packer.h"
 #include "tools/pack/gather.h"
@@ -59,6 +58,6 @@ struct PackSummary {
 [[nodiscard]] std::vector<std::string> what_was_not_shared(const PackSummary& summary);
 
 [[nodiscard]] std::string summary_text(const PackSummary& summary);
-[[nodiscard]] nlohmann::ordered_json summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
+[[nodiscard]] Json summary_json(const PackSummary& summary);  // schema "fatctx.pack/1"
 
 }  // namespace fatctx::tools

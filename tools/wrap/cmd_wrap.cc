@@ -16,7 +16,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/device.h"
@@ -77,12 +76,12 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
     }
     return find_record(container, options.record);
   }
-  FATCTX_ASSIGN(const Detection detection, asked_device(options.device));
+  FATCTX_ASSIGN(const AskedDevice asked, asked_device(options.device));
   SelectPolicy policy;
   policy.group = options.group;
-  FATCTX_ASSIGN(policy.soc_table, asked_soc_table(options.device.soc_table));
+  policy.soc_table = asked.table;
   const std::vector<Candidate> candidates = container.candidates();
-  FATCTX_ASSIGN(const Selection selection, container.select(device_for(detection, candidates), policy));
+  FATCTX_ASSIGN(const Selection selection, container.select(device_for(asked.detection, candidates), policy));
   if (selection.chosen.empty()) {
     return Error{ErrorCode::kNoMatch,
                  fmt::format("{}: no record for this device; `fatctx select` tells why", options.path)};
@@ -300,14 +299,16 @@ std::string report_text(const WrapOptions& options, const Wrapped& wrapped) {
   return out + escaped(fmt::format("{}: {}, {}", file, what, wrapped.written ? "written" : "was there")) + "\n";
 }
 
-nlohmann::ordered_json tensors_json(const std::vector<WrappedTensor>& tensors) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json tensors_json(const std::vector<WrappedTensor>& tensors) {
+  Json list = Json::array();
   for (const WrappedTensor& tensor : tensors) {
-    nlohmann::ordered_json json = {{"name", tensor.name}, {"dtype", dtype_name(tensor.dtype)}, {"shape", tensor.shape}};
-    json["model_name"] = outer_name(tensor);
+    Json json = {{"name", tensor.name},
+                 {"dtype", dtype_name(tensor.dtype)},
+                 {"shape", tensor.shape},
+                 {"model_name", outer_name(tensor)}};
     if (tensor.quantisation) {
-      json["scale"] = tensor.quantisation->scale;
-      json["zero_point"] = tensor.quantisation->zero_point;
+      json.add("scale", tensor.quantisation->scale);
+      json.add("zero_point", tensor.quantisation->zero_point);
     }
     list.push_back(std::move(json));
   }
@@ -315,21 +316,23 @@ nlohmann::ordered_json tensors_json(const std::vector<WrappedTensor>& tensors) {
 }
 
 std::string report_json(const WrapOptions& options, const Wrapped& wrapped) {
-  nlohmann::ordered_json graphs = nlohmann::ordered_json::array();
+  Json graphs = Json::array();
   for (const WrappedGraph& graph : wrapped.model.graphs) {
     graphs.push_back(
         {{"name", graph.name}, {"inputs", tensors_json(graph.inputs)}, {"outputs", tensors_json(graph.outputs)}});
   }
-  nlohmann::ordered_json json = {{"schema", "fatctx.wrap/1"},      {"file", options.path},
-                                 {"record", wrapped.record},       {"model", options.output},
-                                 {"source", wrapped.model.source}, {"embedded", wrapped.binary.empty()}};
-  json["binary"] = wrapped.binary.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(wrapped.binary);
-  json["binary_bytes"] = wrapped.binary_bytes;
-  json["binary_format"] = wrapped.thin_dlc ? "dlc" : "record";
-  json["binary_written"] = wrapped.written;
-  json["graphs"] = std::move(graphs);
-  json["notes"] = wrapped.notes;
-  return json_text(json);
+  return json_text({{"schema", "fatctx.wrap/1"},
+                    {"file", options.path},
+                    {"record", wrapped.record},
+                    {"model", options.output},
+                    {"source", wrapped.model.source},
+                    {"embedded", wrapped.binary.empty()},
+                    {"binary", text_or_null(wrapped.binary)},
+                    {"binary_bytes", wrapped.binary_bytes},
+                    {"binary_format", wrapped.thin_dlc ? "dlc" : "record"},
+                    {"binary_written", wrapped.written},
+                    {"graphs", std::move(graphs)},
+                    {"notes", wrapped.notes}});
 }
 
 Result<ExitCode> run_wrap(const WrapOptions& options) {

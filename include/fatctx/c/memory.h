@@ -1,4 +1,4 @@
-// Memory: which pages of a record are in memory. docs/loading.md says when each call pays.
+// Memory: which pages of a record are in memory. docs/loading.md says when each call is worth its cost.
 #pragma once
 
 #include "fatctx/c/open.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -271,6 +272,9 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
     return Error{ErrorCode::kInvalidArgument,
                  "a merge takes at least two containers; `fatctx compact` writes one anew"};
   }
+  // A source that is replaced is locked before it is read, so that no append to it is lost.
+  std::optional<Replacing> replacing;
+  std::optional<mapping::FileIdentity> replaced;
   RewriteReport report;
   PackOptions pack = pack_options(options);
   pack.seal = options.seal;
@@ -279,8 +283,13 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
   std::vector<std::string> warnings;
   bool by_bytes = false;
   for (const std::string& path : sources) {
+    FATCTX_ASSIGN(const bool in_place, is_in_place(path, target));
+    if (in_place && !replacing) {
+      FATCTX_ASSIGN(replacing, Replacing::begin(target));
+    }
     FATCTX_ASSIGN(const std::shared_ptr<const StoredContainer> container,
                   StoredContainer::open(path, 0, options.max_made_bytes));
+    if (in_place) replaced = container->identity();
     report.sources.push_back(source_of(*container));
     pack.extent_log2 = std::max(pack.extent_log2, container->header().extent_log2);
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
@@ -292,7 +301,13 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
   pack.sharing = options.sharing.value_or(by_bytes ? Sharing::kBytes : Sharing::kPages);
   IncomingRecords incoming;
   FATCTX_TRY(merged.hand_to(incoming));
-  FATCTX_ASSIGN(report.pack, publish_records(incoming, pack, target));
+  PublishAs as;
+  if (replaced) {
+    as.mode_of = target;
+    as.target_lock = mapping::TargetLock::kHeld;
+    as.may_replace = [&] { return replacing->check(target, *replaced); };
+  }
+  FATCTX_ASSIGN(report.pack, publish_records(incoming, pack, target, as));
   report.generation = 1;
   report.pack.warnings.insert(report.pack.warnings.begin(), warnings.begin(), warnings.end());
   return report;

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "fatctx/device.h"
+#include "fatctx/file_mapping.h"
 #include "runtime/device/arch.h"
 #include "runtime/device/device_text.h"
 #include "runtime/device/probe.h"
@@ -44,14 +45,7 @@ std::string note_of(const Setting& setting) {
 
 Result<SocTable> table_of(const DetectOptions& options) {
   if (options.soc_table) return *options.soc_table;
-  if (options.environment) {
-    if (const auto path = runtime::environment_variable("FATCTX_SOC_TABLE")) {
-      auto table = SocTable::read(*path);
-      if (!table.ok()) return in_context(std::move(table).error(), "FATCTX_SOC_TABLE");
-      return table;
-    }
-  }
-  return SocTable::built_in();
+  return options.environment ? SocTable::from_environment() : SocTable::built_in();
 }
 
 Result<std::optional<std::uint32_t>> vtcm_of(const DetectOptions& options) {
@@ -171,6 +165,17 @@ const Device& device_for(const Detection& detection, std::span<const Candidate> 
   return wanted ? *detection.npu : detection.device;
 }
 
+namespace {
+
+Json mapping_json(const MappingCapability& mapping) {
+  return {{"available", mapping.available},         {"how", mapping.how},
+          {"page_bytes", mapping.page_bytes},       {"provider", mapping.provider},
+          {"granule_bytes", mapping.granule_bytes}, {"stitched", mapping.stitched},
+          {"sealed_memory", mapping.sealed_memory}};
+}
+
+}  // namespace
+
 std::string detection_to_json(const Detection& detection) {
   Json document = {{"schema", "fatctx.detection/1"}, {"device", runtime::device_document(detection.device)}};
   if (detection.npu) document.add("npu", runtime::device_document(*detection.npu));
@@ -183,7 +188,8 @@ std::string detection_to_json(const Detection& detection) {
   document.add("warnings", detection.warnings);
   document.add("soc_table", detection.soc_table_version);
   document.add("sources", sources_json(detection.sources));
-  return write_json(document, {.ascii = false});
+  document.add("file_mapping", mapping_json(file_mapping_capability()));
+  return write_json(document);
 }
 
 }  // namespace fatctx

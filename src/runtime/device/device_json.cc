@@ -232,9 +232,7 @@ Json device_document(const Device& device) {
 
 }  // namespace runtime
 
-std::string device_to_json(const Device& device) {
-  return write_json(runtime::device_document(device), {.ascii = false});
-}
+std::string device_to_json(const Device& device) { return write_json(runtime::device_document(device)); }
 
 Result<Device> device_from_json(std::string_view json) {
   FATCTX_ASSIGN(const Json document, read_document(json));

@@ -17,6 +17,7 @@
 #include "fatctx/base/nearest.h"
 #include "mapping/os_file.h"
 #include "runtime/device/arch.h"
+#include "runtime/device/probe.h"
 #include "runtime/device/soc_rows.h"
 #include "runtime/device/soc_table_data.h"
 
@@ -372,6 +373,15 @@ Result<SocTable> SocTable::read(const std::string& path) {
   std::string text(static_cast<std::size_t>(identity.size), '\0');
   FATCTX_TRY(file->read_at(0, std::as_writable_bytes(std::span(text))));
   return parse(text, path);
+}
+
+Result<SocTable> SocTable::from_environment() {
+  constexpr const char* kVariable = "FATCTX_SOC_TABLE";
+  const auto path = runtime::environment_variable(kVariable);
+  if (!path) return built_in();
+  auto table = read(*path);
+  if (!table.ok()) return in_context(std::move(table).error(), kVariable);
+  return table;
 }
 
 const std::string& SocTable::version() const noexcept { return state_->version; }

@@ -466,7 +466,7 @@ Json explain_document(const Selection& selection, std::span<const Candidate> can
 
 std::string explain_json(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
                          const SelectPolicy& policy) {
-  return write_json(explain_document(selection, candidates, device, policy), {.ascii = false});
+  return write_json(explain_document(selection, candidates, device, policy));
 }
 
 }  // namespace fatctx

@@ -429,6 +429,36 @@ TEST_F(Merge, GivesTheFileThatAllRecordsTogetherWouldHaveBeenPackedTo) {
   EXPECT_TRUE(read_file(folder_.file("again")) == read_file(out_)) << "in any order";
 }
 
+TEST_F(Merge, NoAppendToASourceThatIsReplacedIsLost) {
+  pack_as("in", support::cpu_records());
+  pack_as("more", chip_records());
+  int looks = 0;
+  const auto report =
+      merge({"in", "more"}, "in", {.overwrite = true, .progress = [&](std::uint64_t, std::uint64_t) {
+                                     ++looks;
+                                     EXPECT_TRUE(fails_with(mapping::open_for_appending(in_), ErrorCode::kLocked));
+                                   }});
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_GT(looks, 0);
+  EXPECT_TRUE(is_ok(mapping::open_for_appending(in_))) << "the lock is gone";
+  const auto appending = mapping::open_for_appending(in_);
+  const Bytes bytes = read_file(in_);
+  EXPECT_TRUE(fails_with(merge({"in", "more"}, "in", {.overwrite = true}), ErrorCode::kLocked));
+  EXPECT_TRUE(read_file(in_) == bytes);
+}
+
+TEST_F(Merge, ASourceThatWasReplacedMeanwhileIsLeftAlone) {
+  pack_as("in", support::cpu_records());
+  pack_as("more", chip_records());
+  const Bytes other = support::sealed_sample();
+  const auto report = merge({"more", "in"}, "in", {.overwrite = true, .progress = [&](std::uint64_t, std::uint64_t) {
+                                                     write_file(folder_.file("other"), other);
+                                                     std::filesystem::rename(folder_.file("other"), in_);
+                                                   }});
+  ASSERT_TRUE(fails_with(report, ErrorCode::kChanged));
+  EXPECT_TRUE(read_file(in_) == other);
+}
+
 TEST_F(Merge, WhatTwoFilesSayDifferentlyUnderOneNameIsAnError) {
   pack_as("a", {support::binary_record("x", "v2", support::pattern(700, 1))});
   pack_as("bytes", {support::binary_record("x", "v2", support::pattern(700, 2))});

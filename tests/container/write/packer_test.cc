@@ -144,24 +144,26 @@ TEST(Packer, MoreRecordsThanAllowedAreRefused) {
 }
 
 TEST(Packer, MoreInputFilesThanDescriptorsAreFine) {
-  const TempDir folder;
-  std::vector<PackRecord> records;
-  for (std::uint32_t i = 0; i < 100; ++i) {
-    PackRecord record = support::plain_record(RecordType::kOpaque, "r" + std::to_string(i), {});
-    record.source.path = folder.file("in" + std::to_string(i));
-    support::write_file(record.source.path, support::pattern(64, i));  // equal sizes: all are compared
-    records.push_back(std::move(record));
+  for (const std::size_t size : {64U, 200'000U}) {  // collected in units; copied one by one
+    const TempDir folder;
+    std::vector<PackRecord> records;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      PackRecord record = support::plain_record(RecordType::kOpaque, "r" + std::to_string(i), {});
+      record.source.path = folder.file("in" + std::to_string(i));
+      support::write_file(record.source.path, support::pattern(size, i));  // equal sizes: all are compared
+      records.push_back(std::move(record));
+    }
+    rlimit before = {};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    few.rlim_cur = 40;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+
+    const auto report = pack(std::move(records), folder.file("out.fatctx"));
+
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_TRUE(is_ok(report)) << size;
   }
-  rlimit before = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  few.rlim_cur = 40;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-
-  const auto report = pack(std::move(records), folder.file("out.fatctx"));
-
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_TRUE(is_ok(report));
 }
 
 TEST(Packer, ValuesOfPathOptionsAreNotStored) {

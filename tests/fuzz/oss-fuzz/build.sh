@@ -8,13 +8,13 @@ TARGETS="append c_calls container_bytes container_edits description dlc dlc_layo
 # The distribution's libraries use libstdc++, and a program cannot use both standard libraries.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"
 
-# The program's loader expands $ORIGIN, not this shell.
+# The program's loader expands $ORIGIN, not this shell. The older kind of entry also serves libraries that libraries need.
 # shellcheck disable=SC2016
 cmake -S "$SRC/fatctx" -B "$WORK/fatctx" -G Ninja \
   -DCMAKE_BUILD_TYPE=None -DFATCTX_WERROR=OFF -DFATCTX_UNITY=ON -DFATCTX_BUILD_BENCH=OFF -DFATCTX_ONNXRUNTIME=OFF \
   -DFATCTX_BUILD_TESTS=OFF \
   -DFATCTX_BUILD_FUZZERS=ON -DFATCTX_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" \
-  -DCMAKE_BUILD_RPATH='$ORIGIN/lib' -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON
+  -DCMAKE_BUILD_RPATH='$ORIGIN/lib' -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags
 
 cmake --build "$WORK/fatctx" --target fuzzers
 mkdir -p "$OUT/lib"

@@ -53,7 +53,7 @@ check() {
   (($(calls ubsan "$program") <= MOST_CALLS_OF_OTHERS)) || { echo "is compiled with a second sanitizer"; return; }
   "$program" -seed=1337 -runs=4 >"$log" 2>&1 || { echo "does not start: $log"; return; }
   grep -q 'Done 4 runs' "$log" || { echo "does not run four times: $log"; return; }
-  edges=$(sed -nE 's/^INFO: Loaded [0-9]+ modules? .*\((inline 8-bit counters|[a-z ]*counters|guards)\): ([0-9]+) .*/\2/p' "$log" | head -n 1)
+  edges=$(sed -nE 's/^INFO: Loaded [0-9]+ modules? .*\([0-9]+ [^)]*\): ([0-9]+) .*/\1/p' "$log" | head -n 1)
   ((${edges:-0} >= ENOUGH_EDGES)) || { echo "has ${edges:-0} instrumented edges"; return; }
   "$program" -rss_limit_mb=2560 -timeout=25 -runs=0 "$seeds" >"$log" 2>&1 || { echo "has a seed that crashes: $log"; return; }
   "$program" -rss_limit_mb=2560 -timeout=25 -max_total_time="$SECONDS_EACH" -artifact_prefix="$FOLDER/" "$seeds" >"$log" 2>&1 ||

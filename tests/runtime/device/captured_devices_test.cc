@@ -14,6 +14,7 @@
 #include <string>
 
 #include "fatctx/device.h"
+#include "fatctx/file_mapping.h"
 #include "source_dir.h"
 #include "support/temp_dir.h"
 
@@ -136,6 +137,8 @@ TEST(CapturedDevices, DetectionAsJsonTellsSourcesOriginsAndTheVersionOfTheTable)
   ASSERT_EQ(json["origins"].size(), 5u);
   for (const Json& origin : json["origins"]) EXPECT_EQ(origin["from_table"], true) << origin;
   EXPECT_EQ(json["sources"].size(), 10u);
+  EXPECT_EQ(json["file_mapping"]["page_bytes"], file_mapping_capability().page_bytes);
+  EXPECT_EQ(json["file_mapping"].size(), 7u);
 }
 
 // Shows S3.24. The names are those of the kernel's driver; "dev" contains the device number and does not matter.

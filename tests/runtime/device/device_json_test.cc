@@ -33,6 +33,13 @@ TEST(DeviceJson, IsWrittenInAFixedOrderWithItsSchema) {
             "}");
 }
 
+TEST(DeviceJson, IsAsciiLikeEveryReport) {
+  const std::string json = device_to_json({.backend = "cpu", .part = "\xC3\xA4", .arch = {}});
+
+  EXPECT_NE(json.find("\"part\": \"\\u00e4\""), std::string::npos) << json;
+  EXPECT_EQ(device_from_json(json).value().part, "\xC3\xA4");
+}
+
 TEST(DeviceJson, ReadsBackEveryField) {
   const auto copy = device_from_json(device_to_json(kFull));
 

@@ -515,6 +515,18 @@ TEST_F(ViewCacheFiles, RequiredMappingForbidsItAndCopiesDoNotNeedIt) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(ViewCacheFiles, TheNameOfAFileDependsOnEachPartOfItsKey) {
+  const ViewCacheKey key{
+      .record_hash = {{std::byte{1}}}, .record_bytes = 2, .built_bytes = 3, .page_bytes = 4, .plan = {{std::byte{5}}}};
+  std::vector<ViewCacheKey> others(5, key);
+  others[0].record_hash.bytes.back() = std::byte{9};
+  others[1].record_bytes = 9;
+  others[2].built_bytes = 9;
+  others[3].page_bytes = 9;
+  others[4].plan.bytes.back() = std::byte{9};
+  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_NE(view_cache_name(others[i]), view_cache_name(key)) << i;
+}
+
 TEST_F(ViewCacheFiles, HostsOfOtherPagesHaveFilesOfTheirOwn) {
   const std::size_t chip = mixed();
   { const RecordView view = acquire(chip, cached()).value(); }

@@ -22,7 +22,7 @@ constexpr std::string_view kDigest = "00112233445566778899aabbccddeeff0011223344
 
 Result<QuantFacts> parse(const std::string& text) {
   const std::string file = "m.json";
-  FATCTX_ASSIGN(const nlohmann::json document, parse_json(text, file));
+  FATCTX_ASSIGN(const Json document, parse_json(text, file));
   return quant_at(JsonCursor(file, document), "folder");
 }
 

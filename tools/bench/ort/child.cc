@@ -10,8 +10,6 @@
 #include <memory>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/bench/ort/inner_session.h"
 #include "tools/bench/process_memory.h"
 
@@ -19,7 +17,6 @@ namespace fatctx::tools {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kProvider = "FatctxExecutionProvider";
 
@@ -159,18 +156,19 @@ Json inner(const ChildOptions& options) {
   Runtime runtime(options.library);
   const InnerSessions made_of(options.output);
   std::vector<Ort::Session> sessions;
-  Json result = {{"inner_seconds", Json::array()}, {"ours_seconds", Json::array()}};
+  Json inner_seconds = Json::array();
+  Json ours_seconds = Json::array();
   for (std::uint32_t i = 0; i < std::max(2U, options.sessions); ++i) {
     auto start = Clock::now();
     sessions.push_back(made_of.session(runtime.env()));
-    const double inner_seconds = seconds_since(start);
+    const double of_inner = seconds_since(start);
     start = Clock::now();
     sessions.push_back(runtime.session(options.model, options.memory));
     if (i == 0) continue;
-    result["ours_seconds"].push_back(seconds_since(start));
-    result["inner_seconds"].push_back(inner_seconds);
+    ours_seconds.push_back(seconds_since(start));
+    inner_seconds.push_back(of_inner);
   }
-  return result;
+  return {{"inner_seconds", std::move(inner_seconds)}, {"ours_seconds", std::move(ours_seconds)}};
 }
 
 Json load(const ChildOptions& options) {
@@ -179,7 +177,8 @@ Json load(const ChildOptions& options) {
   (void)runtime.options(options.memory);
   const auto before = memory_now();
   std::vector<Ort::Session> sessions;
-  Json result = {{"further_seconds", Json::array()}};
+  Json further_seconds = Json::array();
+  Json result = Json::object();
   for (std::uint32_t i = 0; i < options.sessions; ++i) {
     const auto start = Clock::now();
     sessions.push_back(runtime.session(options.model, options.memory));
@@ -188,14 +187,15 @@ Json load(const ChildOptions& options) {
     // allocated.
     (void)Feed(sessions.back(), options.dimension).run(sessions.back());
     if (i == 0) {
-      result["seconds"] = seconds;
-      result["first"] = memory_since(before);
+      result.add("seconds", seconds);
+      result.add("first", memory_since(before));
     } else {
-      result["further_seconds"].push_back(seconds);
+      further_seconds.push_back(seconds);
     }
   }
-  result["all"] = memory_since(before);
-  result["peak_rss_bytes"] = peak_rss();
+  result.add("further_seconds", std::move(further_seconds));
+  result.add("all", memory_since(before));
+  result.add("peak_rss_bytes", peak_rss());
   return result;
 }
 
@@ -217,16 +217,17 @@ Json run(const ChildOptions& options) {
   Ort::Session ordinary = runtime.session(options.model, "");
   Ort::Session ours = runtime.session(options.output, options.memory);
   const Feed feed(ordinary, options.dimension);
-  Json result = {{"ordinary_seconds", Json::array()}, {"ours_seconds", Json::array()}};
+  Json ordinary_seconds = Json::array();
+  Json ours_seconds = Json::array();
   for (std::uint32_t i = 0; i < options.runs + 2; ++i) {
     for (const bool is_ours : {false, true}) {
       const auto start = Clock::now();
       const auto outputs = feed.run(is_ours ? ours : ordinary);
       const double seconds = seconds_since(start);
-      if (i >= 2) result[is_ours ? "ours_seconds" : "ordinary_seconds"].push_back(seconds);
+      if (i >= 2) (is_ours ? ours_seconds : ordinary_seconds).push_back(seconds);
     }
   }
-  return result;
+  return {{"ordinary_seconds", std::move(ordinary_seconds)}, {"ours_seconds", std::move(ours_seconds)}};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "base/json.h"
 
 namespace fatctx::tools {
 
@@ -24,6 +24,6 @@ struct ChildOptions {
 };
 
 // Measures what `options` ask for and returns the figures as JSON. Throws Ort::Exception.
-[[nodiscard]] nlohmann::ordered_json run_child(const ChildOptions& options);
+[[nodiscard]] Json run_child(const ChildOptions& options);
 
 }  // namespace fatctx::tools

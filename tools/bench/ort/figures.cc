@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/print.h"
 
@@ -67,7 +66,7 @@ int draw(std::string& svg, int top, const std::string& title, const std::vector<
   return y + 10;
 }
 
-nlohmann::ordered_json times_json(const Times& times) { return {{"min", times.min}, {"median", times.median}}; }
+Json times_json(const Times& times) { return {{"min", times.min}, {"median", times.median}}; }
 
 }  // namespace
 
@@ -117,8 +116,23 @@ std::string bench_text(const OrtBench& bench) {
   return text + "\n" + runs.text();
 }
 
-nlohmann::ordered_json bench_json(const OrtBench& bench) {
-  nlohmann::ordered_json json = {
+Json bench_json(const OrtBench& bench) {
+  Json ways = Json::array();
+  for (const WayFigures& way : bench.ways) {
+    ways.push_back({{"way", way.way},
+                    {"first_seconds", times_json(way.first)},
+                    {"further_seconds", times_json(way.further)},
+                    {"anonymous_bytes", {{"first", way.anonymous_first}, {"all", way.anonymous_all}}},
+                    {"pss_bytes", {{"first", way.pss_first}, {"all", way.pss_all}}},
+                    {"peak_rss_bytes", way.peak_rss}});
+  }
+  Json runs = Json::array();
+  for (const RunFigures& run : bench.run) {
+    runs.push_back({{"memory", run.memory},
+                    {"ordinary_seconds", times_json(run.ordinary)},
+                    {"ours_seconds", times_json(run.ours)}});
+  }
+  return {
       {"schema", "fatctx.bench_onnxruntime/1"},
       {"model", bench.model},
       {"model_bytes", bench.model_bytes},
@@ -128,23 +142,9 @@ nlohmann::ordered_json bench_json(const OrtBench& bench) {
       {"repetitions", bench.repetitions},
       {"sessions", bench.sessions},
       {"runs", bench.runs},
-      {"ways", nlohmann::ordered_json::array()},
+      {"ways", std::move(ways)},
       {"further", {{"inner_seconds", times_json(bench.inner.inner)}, {"ours_seconds", times_json(bench.inner.ours)}}},
-      {"run", nlohmann::ordered_json::array()}};
-  for (const WayFigures& way : bench.ways) {
-    json["ways"].push_back({{"way", way.way},
-                            {"first_seconds", times_json(way.first)},
-                            {"further_seconds", times_json(way.further)},
-                            {"anonymous_bytes", {{"first", way.anonymous_first}, {"all", way.anonymous_all}}},
-                            {"pss_bytes", {{"first", way.pss_first}, {"all", way.pss_all}}},
-                            {"peak_rss_bytes", way.peak_rss}});
-  }
-  for (const RunFigures& run : bench.run) {
-    json["run"].push_back({{"memory", run.memory},
-                           {"ordinary_seconds", times_json(run.ordinary)},
-                           {"ours_seconds", times_json(run.ours)}});
-  }
-  return json;
+      {"run", std::move(runs)}};
 }
 
 std::string bench_svg(const OrtBench& bench) {

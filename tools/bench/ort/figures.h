@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "base/json.h"
 
 namespace fatctx::tools {
 
@@ -55,7 +55,7 @@ struct OrtBench {
 };
 
 [[nodiscard]] std::string bench_text(const OrtBench& bench);
-[[nodiscard]] nlohmann::ordered_json bench_json(const OrtBench& bench);  // schema fatctx.bench_onnxruntime/1
+[[nodiscard]] Json bench_json(const OrtBench& bench);  // schema fatctx.bench_onnxruntime/1
 // Draws bars of the load times, and of the memory of all sessions.
 [[nodiscard]] std::string bench_svg(const OrtBench& bench);
 

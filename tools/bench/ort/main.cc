@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -14,7 +15,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "fatctx/base/result.h"
 #include "fatctx/extract.h"
@@ -31,7 +31,6 @@ namespace fatctx::tools {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct BenchOptions {
   std::string model;
@@ -81,6 +80,42 @@ std::string_view without_speaker(std::string_view said) {
   return said;
 }
 
+// The figures of a child. Its output is this program's own, so a figure that is missing is a defect of the program.
+class ChildFigures {
+ public:
+  explicit ChildFigures(Json json) : json_(std::move(json)) {}
+
+  [[nodiscard]] double seconds(const char* key = "seconds") const { return real(at(json_, key)); }
+  [[nodiscard]] std::vector<double> all_seconds(const char* key) const {
+    std::vector<double> all;
+    const Json::Array* const items = at(json_, key).items();
+    if (items == nullptr) throw std::logic_error(fmt::format("a child gives no list of {}", key));
+    for (const Json& item : *items) all.push_back(real(item));
+    return all;
+  }
+  [[nodiscard]] std::int64_t bytes(const char* key) const { return whole(at(json_, key)); }
+  [[nodiscard]] std::int64_t bytes(const char* part, const char* key) const { return whole(at(at(json_, part), key)); }
+
+ private:
+  static const Json& at(const Json& json, const char* key) {
+    const Json* const found = json.find(key);
+    if (found == nullptr) throw std::logic_error(fmt::format("a child does not tell {}", key));
+    return *found;
+  }
+  static double real(const Json& json) {
+    const auto number = json.real();
+    if (!number) throw std::logic_error(fmt::format("a child tells {} instead of a number", json_line(json)));
+    return *number;
+  }
+  static std::int64_t whole(const Json& json) {
+    const auto number = json.whole();
+    if (!number) throw std::logic_error(fmt::format("a child tells {} instead of bytes", json_line(json)));
+    return *number;
+  }
+
+  Json json_;
+};
+
 class Bench {
  public:
   Bench(BenchOptions options, fs::path own) : options_(std::move(options)), own_(std::move(own)) {}
@@ -126,7 +161,7 @@ class Bench {
  private:
   [[nodiscard]] std::string container() const { return (fs::path(options_.work) / "external.fatctx").string(); }
 
-  Result<Json> child(std::vector<std::string> arguments) {
+  Result<ChildFigures> child(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {own_.string(), "--library", options_.library, "--child"});
     ProcessRequest request;
     request.arguments = std::move(arguments);
@@ -136,16 +171,20 @@ class Bench {
       return Error{ErrorCode::kUnsupported,
                    fmt::format("{}: {}", options_.model, without_speaker(result.error_output))};
     }
-    return Json::parse(result.output);
+    constexpr std::size_t kMaxDepth = 3;
+    JsonFault fault;
+    auto json = read_json(result.output, kMaxDepth, fault);
+    if (!json) return Error{ErrorCode::kInternal, "the figures of a child are not JSON"};
+    return ChildFigures(*std::move(json));
   }
 
   Result<Times> compile_into(const std::string& output, bool embed) {
     progress_.step(++step_, 0, "compile");
     std::vector<double> seconds;
     for (std::uint32_t i = 0; i < (embed ? 1 : std::min(options_.repetitions, 3U)); ++i) {
-      FATCTX_ASSIGN(const Json found, child({"compile", options_.model, "--output", output, "--memory", "least",
-                                             "--embed-child", embed ? "1" : "0"}));
-      seconds.push_back(found["seconds"]);
+      FATCTX_ASSIGN(const ChildFigures found, child({"compile", options_.model, "--output", output, "--memory", "least",
+                                                     "--embed-child", embed ? "1" : "0"}));
+      seconds.push_back(found.seconds());
     }
     return times_of(seconds);
   }
@@ -170,14 +209,14 @@ class Bench {
                                             "--sessions",  std::to_string(options_.sessions),
                                             "--dimension", std::to_string(options_.dimension)};
       if (!memory.empty()) arguments.insert(arguments.end(), {"--memory", memory});
-      FATCTX_ASSIGN(const Json found, child(std::move(arguments)));
-      first.push_back(found["seconds"]);
-      for (const auto& seconds : found["further_seconds"]) further.push_back(seconds);
-      figures.anonymous_first = found["first"]["anonymous_bytes"];
-      figures.pss_first = found["first"]["pss_bytes"];
-      figures.anonymous_all = found["all"]["anonymous_bytes"];
-      figures.pss_all = found["all"]["pss_bytes"];
-      figures.peak_rss = found["peak_rss_bytes"];
+      FATCTX_ASSIGN(const ChildFigures found, child(std::move(arguments)));
+      first.push_back(found.seconds());
+      for (const double seconds : found.all_seconds("further_seconds")) further.push_back(seconds);
+      figures.anonymous_first = found.bytes("first", "anonymous_bytes");
+      figures.pss_first = found.bytes("first", "pss_bytes");
+      figures.anonymous_all = found.bytes("all", "anonymous_bytes");
+      figures.pss_all = found.bytes("all", "pss_bytes");
+      figures.peak_rss = found.bytes("peak_rss_bytes");
     }
     figures.first = times_of(first);
     figures.further = times_of(further);
@@ -189,22 +228,22 @@ class Bench {
     std::vector<double> inner;
     std::vector<double> ours;
     for (std::uint32_t i = 0; i < options_.repetitions; ++i) {
-      FATCTX_ASSIGN(const Json found, child({"inner", context, "--output", container(), "--memory", "least",
-                                             "--sessions", std::to_string(options_.sessions)}));
-      for (const auto& seconds : found["inner_seconds"]) inner.push_back(seconds);
-      for (const auto& seconds : found["ours_seconds"]) ours.push_back(seconds);
+      FATCTX_ASSIGN(const ChildFigures found, child({"inner", context, "--output", container(), "--memory", "least",
+                                                     "--sessions", std::to_string(options_.sessions)}));
+      for (const double seconds : found.all_seconds("inner_seconds")) inner.push_back(seconds);
+      for (const double seconds : found.all_seconds("ours_seconds")) ours.push_back(seconds);
     }
     return InnerFigures{.inner = times_of(inner), .ours = times_of(ours)};
   }
 
   Result<RunFigures> run(const std::string& context, const std::string& memory) {
     progress_.step(++step_, 0, "run");
-    FATCTX_ASSIGN(const Json found,
+    FATCTX_ASSIGN(const ChildFigures found,
                   child({"run", options_.model, "--output", context, "--memory", memory, "--runs",
                          std::to_string(options_.runs), "--dimension", std::to_string(options_.dimension)}));
     return RunFigures{.memory = memory,
-                      .ordinary = times_of(found["ordinary_seconds"].get<std::vector<double>>()),
-                      .ours = times_of(found["ours_seconds"].get<std::vector<double>>())};
+                      .ordinary = times_of(found.all_seconds("ordinary_seconds")),
+                      .ours = times_of(found.all_seconds("ours_seconds"))};
   }
 
   BenchOptions options_;
@@ -285,7 +324,7 @@ int main_of(int count, char** words) {
   options.child.runs = options.runs;
   options.child.dimension = options.dimension;
   options.child.embed = embed_child != 0;
-  print_result(run_child(options.child).dump());
+  print_result(json_line(run_child(options.child)));
   return flush_result() ? 0 : 5;
 }
 
