@@ -15,10 +15,20 @@ struct DescribedOption {
   std::string owner;  // execution provider or tool the option belongs to; may be empty
 };
 
+// How stored numbers stand for others: as scale * (stored + offset). ONNX calls -offset the zero point.
+struct DescribedScale {
+  double scale = 0;
+  std::int64_t offset = 0;
+  friend bool operator==(const DescribedScale&, const DescribedScale&) = default;
+};
+
 struct DescribedTensor {  // an input or output of a graph
   std::string name;
   std::string dtype;                // dtype_name()
   std::vector<std::int64_t> shape;  // -1 for a dynamic dimension
+  // Empty: none is stated. One: of the whole tensor. Several: of each index along dimension `axis`.
+  std::vector<DescribedScale> scales = {};
+  std::uint32_t axis = 0;
 };
 
 struct DescribedGraph {
@@ -28,6 +38,8 @@ struct DescribedGraph {
   // Memory that a session of an NPU takes for data that does not fit into its fast memory; 0: not stated. Sessions that
   // share one such buffer need one as large as the largest of their graphs.
   std::uint64_t spill_fill_bytes = 0;
+  // Facts of the compiler in its own words: its optimisation level, the size of operators' data, ...
+  std::vector<DescribedOption> options = {};
 };
 
 // A measurement or an observation of a record. All texts are the caller's own; the library neither looks up nor invents

@@ -14,6 +14,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
+#include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "fatctx/record.h"
 
@@ -46,15 +47,16 @@ struct DlcSoc {
   Version sdk;
   Version api;
   Version blob;
-  std::vector<std::string> graphs;
-  std::vector<std::uint64_t> spill_fill_bytes;  // of each of `graphs`; 0: the metadata does not say
-  std::vector<std::size_t> shared;              // indexes of the shared weights and their metadata that it uses
+  std::vector<DescribedGraph> graphs;  // with inputs, outputs and facts, as far as the metadata states them
+  std::vector<DescribedOption> facts;  // further ones of the binary, under the compiler's names: "backendApiVersion"
+  std::vector<std::size_t> shared;     // indexes of the shared weights and their metadata that it uses
 };
 
 struct DlcInfo {
   std::uint64_t file_size = 0;
   std::vector<DlcEntry> entries;  // in the order of the file
   std::vector<DlcSoc> socs;       // likewise
+  std::string written_at;         // when the metadata was written, in its own words; empty: not stated
   // Silent choices of a compiler and facts that cannot be determined: SoC 0, a SoC twice, weights that are not shared
   // after all, a context binary that the metadata does not list ...
   std::vector<std::string> findings;

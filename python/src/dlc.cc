@@ -82,7 +82,19 @@ void bind_info(nb::module_& module) {
           "blob", [](const BoundSoc& self) { return version_or_none(self.soc.blob); },
           nb::sig("def blob(self) -> str | None"))
       .def_prop_ro(
-          "graphs", [](const BoundSoc& self) { return self.soc.graphs; }, "Names of its graphs.")
+          "graphs",
+          [](const BoundSoc& self) {
+            std::vector<std::string> names;
+            for (const DescribedGraph& graph : self.soc.graphs) names.push_back(graph.name);
+            return names;
+          },
+          "Names of its graphs.")
+      .def_prop_ro(
+          "graph_facts", [](const BoundSoc& self) { return self.soc.graphs; },
+          "The graphs with inputs, outputs and facts, as far as the metadata states them.")
+      .def_prop_ro(
+          "options", [](const BoundSoc& self) { return self.soc.facts; },
+          "Further facts of the binary, under the compiler's names.")
       .def_ro("shared", &BoundSoc::shared, "Names of the shared weights and their metadata that it refers to.")
       .def("__repr__", [](const BoundSoc& self) {
         return fmt::format("<fatctx.DlcSoc {} soc {} {}>", quoted(self.entry), self.soc.qnn_soc, self.soc.arch);
@@ -90,6 +102,8 @@ void bind_info(nb::module_& module) {
   nb::class_<DlcInfo>(module, "DlcInfo", "Contents of a DLC archive.")
       .def_ro("size_bytes", &DlcInfo::file_size, "Size of the archive.")
       .def_ro("entries", &DlcInfo::entries, "In the order of the archive.")
+      .def_ro("written_at", &DlcInfo::written_at,
+              "When the metadata was written, in its own words; \"\" if not stated.")
       .def_prop_ro("socs", &socs_of, "Its context binaries, in the order of the archive.")
       .def_ro(
           "findings", &DlcInfo::findings,

@@ -1,11 +1,13 @@
 #include "records.h"
 
 #include <fmt/format.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "errors.h"
@@ -151,13 +153,29 @@ void bind_descriptions(nb::module_& module) {
   nb::class_<DescribedTensor>(module, "DescribedTensor", "An input or output of a graph.")
       .def(
           "__init__",
-          [](DescribedTensor* self, std::string name, std::string dtype, std::vector<std::int64_t> shape) {
+          [](DescribedTensor* self, std::string name, std::string dtype, std::vector<std::int64_t> shape,
+             const std::vector<std::pair<double, std::int64_t>>& scales, std::uint32_t axis) {
             new (self) DescribedTensor{std::move(name), std::move(dtype), std::move(shape)};
+            for (const auto& [scale, offset] : scales) self->scales.push_back({scale, offset});
+            self->axis = axis;
           },
-          nb::arg("name"), nb::arg("dtype"), nb::arg("shape"))
+          nb::arg("name"), nb::arg("dtype"), nb::arg("shape"),
+          nb::arg("scales") = std::vector<std::pair<double, std::int64_t>>(), nb::arg("axis") = 0,
+          nb::sig("def __init__(self, name: str, dtype: str, shape: typing.Sequence[int], "
+                  "scales: typing.Sequence[tuple[float, int]] = (), axis: int = 0) -> None"))
       .def_ro("name", &DescribedTensor::name)
       .def_ro("dtype", &DescribedTensor::dtype)
       .def_ro("shape", &DescribedTensor::shape, "-1 for a dynamic dimension.")
+      .def_prop_ro(
+          "scales",
+          [](const DescribedTensor& self) {
+            std::vector<std::pair<double, std::int64_t>> pairs;
+            for (const DescribedScale& one : self.scales) pairs.emplace_back(one.scale, one.offset);
+            return pairs;
+          },
+          "Scale and offset: a stored number stands for scale * (number + offset). One pair is for the whole tensor, "
+          "several are for the indexes along `axis`, none means that nothing is stated.")
+      .def_ro("axis", &DescribedTensor::axis, "Dimension of `scales`, if they are several.")
       .def("__repr__", [](const DescribedTensor& self) {
         return fmt::format("<fatctx.DescribedTensor {} {} [{}]>", quoted(self.name), self.dtype,
                            fmt::join(self.shape, ", "));
@@ -166,15 +184,22 @@ void bind_descriptions(nb::module_& module) {
       .def(
           "__init__",
           [](DescribedGraph* self, std::string name, std::vector<DescribedTensor> inputs,
-             std::vector<DescribedTensor> outputs, std::uint64_t spill_fill_bytes) {
-            new (self) DescribedGraph{std::move(name), std::move(inputs), std::move(outputs), spill_fill_bytes};
+             std::vector<DescribedTensor> outputs, std::uint64_t spill_fill_bytes,
+             std::vector<DescribedOption> options) {
+            new (self) DescribedGraph{std::move(name), std::move(inputs), std::move(outputs), spill_fill_bytes,
+                                      std::move(options)};
           },
-          nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("spill_fill_bytes") = 0)
+          nb::arg("name"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("spill_fill_bytes") = 0,
+          nb::arg("options") = std::vector<DescribedOption>(),
+          nb::sig("def __init__(self, name: str, inputs: typing.Sequence[DescribedTensor], "
+                  "outputs: typing.Sequence[DescribedTensor], spill_fill_bytes: int = 0, "
+                  "options: typing.Sequence[DescribedOption] = ()) -> None"))
       .def_ro("name", &DescribedGraph::name)
       .def_ro("inputs", &DescribedGraph::inputs)
       .def_ro("outputs", &DescribedGraph::outputs)
       .def_ro("spill_fill_bytes", &DescribedGraph::spill_fill_bytes,
               "Size of the buffer for data that does not fit into the NPU's fast memory; 0: not known.")
+      .def_ro("options", &DescribedGraph::options, "Facts of the compiler, under its own names.")
       .def("__repr__", [](const DescribedGraph& self) {
         return fmt::format("<fatctx.DescribedGraph {}, {} inputs, {} outputs>", quoted(self.name), self.inputs.size(),
                            self.outputs.size());

@@ -73,6 +73,15 @@ TEST_F(CDlcs, AreListedFromAFileAndFromAContainer) {
     EXPECT_EQ(soc["shared"], nlohmann::json({dlc["entries"][0]["name"], entry["name"]}));
     ASSERT_EQ(soc["graphs"].size(), 3U);
     EXPECT_EQ(soc["graphs"][1], "decode");
+    EXPECT_EQ(dlc["written_at"], "2026-01-01 12:00:07 UTC");
+    const nlohmann::json& prefill = soc["graph_facts"][0];
+    EXPECT_EQ(prefill["name"], "prefill");
+    EXPECT_EQ(prefill["inputs"][0], nlohmann::json({{"name", "tokens"}, {"dtype", "int32"}, {"shape", {1, 8}}}));
+    EXPECT_EQ(prefill["inputs"][1]["scales"],
+              nlohmann::json::array({{{"scale", 0.02941391058266163}, {"offset", -125}}}));
+    EXPECT_EQ(prefill["outputs"][0]["axis"], 1);
+    EXPECT_EQ(prefill["options"][0], nlohmann::json({{"owner", "qnn"}, {"key", "optimizationLevel"}, {"value", "3"}}));
+    EXPECT_EQ(soc["options"][1], nlohmann::json({{"owner", "qnn"}, {"key", "backendApiVersion"}, {"value", "5.51.0"}}));
   }
 }
 

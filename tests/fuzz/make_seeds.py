@@ -201,6 +201,8 @@ def description() -> Seeds:
     option = message(1, b"level") + message(2, b"3") + message(3, b"tool")
     record = number(1, 1) + message(2, b"compiler 1") + message(3, b"code") + message(4, graph) + message(5, option)
     container = message(1, b"model") + message(2, b"fatctx 0.1.0") + message(3, option)
+    scale = b"\x09" + struct.pack("<d", 0.5) + number(2, 249)
+    scaled = message(1, b"y") + message(2, b"uint8") + message(3, varint(4)) + message(4, scale) * 2 + number(5, 0)
     nested = b""
     for _ in range(120):
         nested = message(4, nested)
@@ -217,6 +219,7 @@ def description() -> Seeds:
         "nested": nested,
         "groups": b"\x0b" * 200,
         "path-valued-option": message(3, message(1, b"htp.backend_path") + message(2, b"given at run time")),
+        "scales": message(4, number(1, 1) + message(4, message(3, scaled) + message(4, option))),
         "dynamic-shape-unpacked": message(4, number(1, 1) + message(4, message(2, number(3, 1) + number(3, 2**63)))),
     }
 
@@ -390,17 +393,33 @@ def dlc() -> Seeds:
     entry = lambda name, data=b"x" * 40: dlc_archive.Entry(name, data, False)
     of = lambda *entries: dlc_archive.archive(list(entries))
 
+    def slim(metadata: dict) -> bytes:
+        """Leaves an input and an output to the first row, and drops what nobody reads."""
+        for index, row in enumerate(metadata["cacheList"]):
+            row.pop("version")
+            for graph in row["graphs"]:
+                graph["graphBlobInfo"].pop("version")
+                graph["graphInputs"].pop(0)
+                for key in ("graphInputs", "graphOutputs", "graphBlobInfo", "graphBlobInfoV2") if index else ("version",):
+                    graph.pop(key)
+                for tensor in (*graph.get("graphInputs", ()), *graph.get("graphOutputs", ())):
+                    for key in ("version", "id", "type", "dataFormat", "rank", "memType"):
+                        tensor.pop(key)
+        return json.dumps(metadata, separators=(",", ":")).encode()
+
     def small(naming: str, socs: list[int], metadata: str = "json") -> bytes:
         """Has no gaps and only small entries, except for the metadata, so that the seed is small."""
         made = dlc_archive.make(naming, socs, graphs=["g"], metadata=metadata, aligned=False)
         for one in made:
             if one.name.startswith("dlc.metadata"):
-                one.data = one.data if metadata == "lines" else json.dumps(json.loads(one.data)).encode()
+                one.data = one.data if metadata == "lines" else slim(json.loads(one.data))
             else:
                 one.data = one.data[:40]
         return of(*made)
 
     two = small("htp", [57, 69])
+    graph_of = lambda facts: (b'{"cacheList": [{"cacheName": "htp.cache.57.0", "socModel": 57, "graphs": '
+                              b'[{"graphName": "g", ' + facts + b"}]}]}")
     crowd = lambda text: of(entry("htp.cache.57.0"), entry("htp.cache.69.0"), entry("dlc.metadata", text))
     return {
         "two-socs": two,
@@ -423,6 +442,12 @@ def dlc() -> Seeds:
         "key-twice": crowd(b'{"a": 1, "a": 2}'),
         "relations-by-name": crowd(b'{"relations": {"htp.cache.57.0": ["htp.cache.69.0"], "x": [7]}}'),
         "row-of-nobody": crowd(b'{"cacheList": [{"cacheName": "gone"}, {}, 7, {"x": "htp.cache.57.0", "socModel": -1}]}'),
+        "scales-of-an-axis": crowd(graph_of(
+            b'"graphOutputs": [{"name": "y", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [2], "isDynamicDimensions": '
+            b'[0], "quantizeParams": {"definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": '
+            b'"QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET", "axisScaleOffset": {"axis": 0, "scaleOffsets": '
+            b'[{"scale": 0.5, "offset": 0}, {"scale": 1e-3, "offset": -7}]}}}], "graphBlobInfoV2": {"info": {"opDataSize": 7}}')),
+        "type-of-nobody": crowd(graph_of(b'"graphInputs": [{"name": "x", "dataType": 7, "dimensions": [1]}], "endOpIndex": 3')),
         "crc": with_bytes(two, 14, b"abcd"),
         "compressed": with_bytes(two, 8, b"\x08"),
         "cut": two[:-1],

@@ -39,6 +39,17 @@ def test_a_dlc_is_recognised_and_listed(dlc, packed):
         soc = info.socs[1]
         assert (soc.entry, soc.qnn_soc, soc.arch, soc.vtcm_mb, soc.sdk) == ("htp.cache.57.0", 57, "v75", 8, "2.51")
         assert soc.graphs == ["prefill", "decode"]
+        prefill = soc.graph_facts[0]
+        assert [(one.name, one.dtype, one.shape, one.scales) for one in prefill.inputs] == [
+            ("tokens", "int32", [1, 8], []), ("image", "uint8", [1, 3, 4, 4], [(0.02941391058266163, -125)])]
+        assert [(one.name, one.scales) for one in prefill.outputs] == [("prefill.logits", [(0.005032559856772423, -135)])]
+        assert {one.key: one.value for one in prefill.options} == {
+            "optimizationLevel": "3", "vtcmSize": "8", "htpDlbc": "0", "numHvxThreads": "4", "startOpIndex": "0",
+            "endOpIndex": "41"}
+        assert {one.key: one.value for one in soc.options} == {
+            "backendId": "6", "backendApiVersion": "5.51.0", "contextBlobSize": str(info.entries[5].size_bytes),
+            "timestamp": "2026-01-01 12:00:00 UTC"}
+        assert info.written_at == "2026-01-01 12:00:07 UTC"
         assert soc.shared == ["htp.shared.weights.1", "htp.metadata.shared_weights.1_metadata"]
         assert soc.api == "2.38" and soc.blob == "3.3.3" and soc.build_id.startswith("v2.51")
         assert info.findings == []

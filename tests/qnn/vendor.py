@@ -72,6 +72,14 @@ class Vendor:
             self._made("snapdragon.py", "compile_mixed", self.model(name).name, str(soc), made.model.name)
         return made
 
+    def offloaded_dlc(self, name: str, socs: tuple[int, ...]) -> Compiled:
+        """Does the same for several SoCs at once."""
+        stem = f"{name}_{'-'.join(map(str, socs))}_offloaded_ctx"
+        made = Compiled(self._folder / f"{stem}.onnx", self._folder / f"{stem}_qnn.bin")
+        if not made.model.exists():
+            self._made("snapdragon.py", "compile_mixed", self.model(name).name, ",".join(map(str, socs)), made.model.name)
+        return made
+
     def simulated(self, name: str, model: Path, action: str = "run") -> np.ndarray:
         """Returns the simulator's results for `model`, a _ctx.onnx of the model `name`; "run_mixed" also uses the
         CPU."""

@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -49,7 +50,10 @@ def records(*names: str) -> list[fatctx.PackRecord]:
             "context_binary", f"net.{arch}", pattern(66_000 + seed, seed), group="net", unit="main", backend="cpu",
             arch=arch, features=["b", "c"][seed:], sdk="1.2.3", weights=["weights", "plain"], producer="made up",
             options={"level": "3", "cache_dir": "/somewhere"},
-            graphs=[fatctx.DescribedGraph("main", [fatctx.DescribedTensor("x", "float32", [-1, 3])], [], 65536)]))
+            graphs=[fatctx.DescribedGraph(
+                "main", [fatctx.DescribedTensor("x", "float32", [-1, 3])],
+                [fatctx.DescribedTensor("y", "uint8", [2], [(0.5, -125), (0.25, 3)], axis=0)], 65536,
+                [fatctx.DescribedOption("opDataSize", "12544", "qnn"), fatctx.DescribedOption("cache_dir", "/x", "qnn")])]))
     made.append(fatctx.PackRecord("source_model", "source", b"".join(b"node %d\n" % one for one in range(9000)),
                                   codec="lz4"))
     return made + [fatctx.PackRecord("opaque", name, pattern(66_000 + 300 * seed, seed + 9))
@@ -170,12 +174,15 @@ def library_description(described) -> dict:
         return [{"key": option.key, "value": option.value, "owner": option.owner} for option in of.options]
 
     def tensors(of) -> list[dict]:
-        return [{"name": tensor.name, "dtype": tensor.dtype, "shape": tensor.shape} for tensor in of]
+        return [{"name": tensor.name, "dtype": tensor.dtype, "shape": tensor.shape,
+                 "scales": [(struct.pack("<d", scale), offset) for scale, offset in tensor.scales],
+                 "axis": tensor.axis} for tensor in of]
 
     return {"name": described.name, "writer": described.writer, "options": options(described),
             "records": [{"record_id": entry.record_id, "producer": entry.producer, "format": entry.format,
                          "graphs": [{"name": graph.name, "inputs": tensors(graph.inputs),
-                                     "outputs": tensors(graph.outputs), "spill_fill_bytes": graph.spill_fill_bytes}
+                                     "outputs": tensors(graph.outputs), "options": options(graph),
+                                     "spill_fill_bytes": graph.spill_fill_bytes}
                                     for graph in entry.graphs],
                          "options": options(entry),
                          "notes": [{name: getattr(note, name) for name in ("device", "tool", "metric", "value", "date")}

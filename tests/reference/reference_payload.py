@@ -247,6 +247,14 @@ class Message:
     def number(self, number: int) -> int:
         return next((value for field, wire, value in reversed(self.fields) if field == number and wire == 0), 0)
 
+    def signed_number(self, number: int) -> int:
+        value = self.number(number)
+        return (value >> 1) ^ -(value & 1)
+
+    def fixed64(self, number: int) -> bytes:
+        """Returns the bytes of a double; they tell apart what does not compare equal to itself."""
+        return next((value for field, wire, value in reversed(self.fields) if field == number and wire == 1), bytes(8))
+
     def signed(self, number: int) -> list[int]:
         """Returns the numbers of a field, packed or not, in the order of the bytes."""
         raw: list[int] = []
@@ -286,6 +294,7 @@ def read_description(data: bytes) -> dict:
     records = [{"record_id": entry.number(1) & 0xFFFFFFFF, "producer": entry.text(2), "format": entry.text(3),
                 "graphs": [{"name": graph.text(1), "inputs": [read_tensor(tensor) for tensor in graph.messages(2)],
                             "outputs": [read_tensor(tensor) for tensor in graph.messages(3)],
+                            "options": [read_option(option) for option in graph.messages(4)],
                             "spill_fill_bytes": graph.number(5)}
                            for graph in entry.messages(4)],
                 "options": [read_option(option) for option in entry.messages(5)],
@@ -301,7 +310,9 @@ def read_description(data: bytes) -> dict:
 
 
 def read_tensor(tensor: Message) -> dict:
-    return {"name": tensor.text(1), "dtype": tensor.text(2), "shape": tensor.signed(3)}
+    return {"name": tensor.text(1), "dtype": tensor.text(2), "shape": tensor.signed(3),
+            "scales": [(scale.fixed64(1), scale.signed_number(2)) for scale in tensor.messages(4)],
+            "axis": tensor.number(5) & 0xFFFFFFFF}
 
 
 def read_option(option: Message) -> dict:

@@ -71,6 +71,7 @@ PUBLIC_LAYER = {
     "sharing.h": "container",
     "import_dlc.h": "container",
     "import_irpa.h": "container",
+    "import_qnn_json.h": "container",
     "import_tensors.h": "container",
     "import_safetensors.h": "container",
     "import_gguf.h": "container",

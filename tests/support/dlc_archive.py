@@ -73,23 +73,57 @@ def archive(entries: list[Entry]) -> bytes:
     return bytes(out) + directory + end_records(len(out), len(directory), len(entries))
 
 
-def cache_row(name: str, soc: int, graphs: list[str]) -> dict:
+def tensor(number: int, name: str, kind: str, dtype: str, shape: list[int], scale: float = 0, offset: int = 0) -> dict:
+    how = {"definition": "QNN_DEFINITION_UNDEFINED", "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_UNDEFINED"}
+    if scale:
+        how = {"definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET",
+               "scaleOffset": {"scale": scale, "offset": offset}}
+    return {"version": "QNN_TENSOR_VERSION_1", "id": number, "name": name, "type": f"QNN_TENSOR_TYPE_APP_{kind}",
+            "dataFormat": "QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER", "dataType": f"QNN_DATATYPE_{dtype}", "rank": len(shape),
+            "dimensions": shape, "memType": "QNN_TENSORMEMTYPE_RAW", "quantizeParams": how}
+
+
+def graph_row(graph: str, soc: int) -> dict:
+    inputs = [tensor(3, "tokens", "WRITE", "INT_32", [1, 8]),
+              tensor(4, "image", "WRITE", "UFIXED_POINT_8", [1, 3, 4, 4], 0.02941391058266163, -125)]
+    outputs = [tensor(9, f"{graph}.logits", "READ", "UFIXED_POINT_16", [1, 8, 32], 0.005032559856772423, -135)]
+    return {
+        "version": "QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3", "graphName": graph,
+        "numGraphInputs": len(inputs), "graphInputs": inputs, "numGraphOutputs": len(outputs), "graphOutputs": outputs,
+        "numUpdateableTensors": 0, "updateableTensors": [], "graphBlobInfoSize": 112,
+        "graphBlobInfo": {"version": "QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1", "spillFillBufferSize": 65536,
+                          "optimizationLevel": 3, "vtcmSize": VTCM_MB.get(soc, 4), "htpDlbc": 0, "numHvxThreads": 4},
+        "graphBlobInfoV2": {"version": "QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V2", "isSafeShareIO": 0,
+                            "ioTensorSize": 24576, "opDataSize": 12544, "constSize": 0, "ddrTensorSize": 0,
+                            "sharedWeightsSize": 24576} if ARCH.get(soc, 68) >= 79 else {},
+        "startOpIndex": 0, "endOpIndex": 41,
+    }
+
+
+def cache_row(name: str, soc: int, graphs: list[str], size: int) -> dict:
     return {
         "cacheName": name,
+        "version": "QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3",
+        "backendId": 6,
         "buildId": "v2.51.0.260101120000_1234",
         "coreApiVersion": "2.38.0",
         "backendApiVersion": "5.51.0",
+        "socVersion": "",
         "contextBlobVersion": "3.3.3",
+        "contextBlobSize": size,
+        "numGraphs": len(graphs),
+        "graphs": [graph_row(graph, soc) for graph in graphs],
+        "contextMetadata": {"version": "QNN_SYSTEM_CONTEXT_HTP_CONTEXT_INFO_BLOB_VERSION_V1",
+                            "dspArch": ARCH.get(soc, 68)},
         "socModel": soc,
-        "contextMetadata": {"info": {"dspArch": ARCH.get(soc, 68)}},
-        "graphs": [{"info": {"graphName": graph, "graphBlobInfo": {"info": {"vtcmSize": VTCM_MB.get(soc, 4),
-                                                                           "spillFillBufferSize": 65536}}}}
-                   for graph in graphs],
+        "timestamp": "2026-01-01 12:00:00 UTC",
     }
 
 
 def metadata_text(rows: list[dict], relations: list[dict]) -> bytes:
-    return json.dumps({"version": "2.3.0", "cacheList": rows, "relations": relations}, indent=1).encode()
+    header = {"artifact_type": "DLC_METADATA", "version": {"major": 2, "minor": 3, "patch": 0},
+              "timestamp": "2026-01-01 12:00:07 UTC"}
+    return json.dumps({"header": header, "cacheList": rows, "relations": relations}, indent=1).encode()
 
 
 def groups_of(socs: list[int]) -> list[list[int]]:
@@ -111,7 +145,7 @@ def htp_entries(socs: list[int], weights_size: int, cache_size: int, graphs: lis
         number[soc] = number.get(soc, 0) + 1
         caches.append(Entry(names[-1], payload(cache_size + (weights_size if own_weights else 0), 100 + len(names)),
                             aligned))
-        rows.append(cache_row(names[-1], soc, graphs))
+        rows.append(cache_row(names[-1], soc, graphs, len(caches[-1].data)))
     for index, group in enumerate(groups_of(socs)):
         weights = f"htp.shared.weights.{index}"
         described = f"htp.metadata.shared_weights.{index}_metadata"
@@ -134,7 +168,7 @@ def backend_entries(socs: list[int], weights_size: int, cache_size: int, graphs:
         text = "converter-command=made up\nmodel-version=1\n" + "".join(
             f"record={name}\n" for name in names)
         return [*entries, Entry("dlc.metadata", text.encode(), aligned)]
-    rows = [cache_row(name, soc, graphs) for name, soc in zip(names, socs)]
+    rows = [cache_row(name, soc, graphs, cache_size) for name, soc in zip(names, socs)]
     for row in rows:  # the same facts in the other spelling
         row["name"] = row.pop("cacheName")
         row["soc_model"] = str(row.pop("socModel"))

@@ -125,10 +125,27 @@ class DlcWriter {
 
 // The metadata of two SoCs that share weights, in the spelling of compilers.
 inline constexpr std::string_view kTwoSocMetadata = R"({
+ "header": {"timestamp": "2026-01-01 12:00:07 UTC"},
  "cacheList": [
   {"cacheName": "htp.cache.57.0", "buildId": "v2.51.0.260101120000_9", "coreApiVersion": "2.38.0",
    "contextBlobVersion": "3.3.3", "socModel": 57, "contextMetadata": {"info": {"dspArch": 75}},
-   "graphs": [{"info": {"graphName": "prefill", "vtcmSize": 4}}, {"info": {"graphName": "decode", "vtcmSize": 8}},
+   "backendId": 6, "backendApiVersion": "5.51.0", "contextBlobSize": 8000, "timestamp": "2026-01-01 12:00:00 UTC",
+   "graphs": [{"info": {"graphName": "prefill", "vtcmSize": 4,
+     "graphInputs": [
+       {"info": {"name": "tokens", "dataType": "QNN_DATATYPE_INT_32", "dimensions": [1, 8]}},
+       {"info": {"name": "image", "dataType": "QNN_DATATYPE_UFIXED_POINT_8", "dimensions": [1, 3],
+         "quantizeParams": {"definition": "QNN_DEFINITION_DEFINED",
+           "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET",
+           "scaleOffset": {"scale": 0.02941391058266163, "offset": -125}}}}],
+     "graphOutputs": [
+       {"info": {"name": "y", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [1, 2],
+         "quantizeParams": {"definition": "QNN_DEFINITION_DEFINED",
+           "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET",
+           "axisScaleOffset": {"axis": 1, "numScaleOffsets": 2,
+             "scaleOffsets": [{"scale": 0.5, "offset": 0}, {"scale": 0.25, "offset": 3}]}}}}],
+     "graphBlobInfo": {"info": {"spillFillBufferSize": 0, "optimizationLevel": 3, "htpDlbc": 0, "numHvxThreads": 4}},
+     "graphBlobInfoV2": {"ioTensorSize": 24576, "opDataSize": 12544, "constSize": 0, "sharedWeightsSize": 12288},
+     "startOpIndex": 0, "endOpIndex": 41}}, {"info": {"graphName": "decode", "vtcmSize": 8}},
               {"info": {"graphName": "extend", "vtcmSize": 2}}]},
   {"cacheName": "htp.cache.69.0", "buildId": "v2.51.0.260101120000_9", "coreApiVersion": "2.38.0",
    "contextBlobVersion": "3.3.3", "socModel": 69, "contextMetadata": {"info": {"dspArch": 79}},

@@ -1,8 +1,5 @@
 #include "tools/facts/described_graphs.h"
 
-#include <utility>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "tools/facts/io_quant.h"
@@ -10,19 +7,6 @@
 #include "tools/facts/quant_facts.h"
 
 namespace fatctx::tools {
-
-namespace {
-
-std::vector<DescribedTensor> described(const std::vector<WrappedTensor>& tensors) {
-  std::vector<DescribedTensor> result;
-  result.reserve(tensors.size());
-  for (const WrappedTensor& tensor : tensors) {
-    result.push_back({tensor.name, std::string(dtype_name(tensor.dtype)), tensor.shape});
-  }
-  return result;
-}
-
-}  // namespace
 
 bool is_qnn_json(const std::string& path) { return path.ends_with(".json"); }
 
@@ -41,11 +25,9 @@ Status describe_by_qnn_json(const std::string& path, PackRecord& record) {
         if (tensor.quantisation) io[graph.name].emplace(tensor.name, *tensor.quantisation);
       }
     }
-    record.description.graphs.push_back({.name = graph.name,
-                                         .inputs = described(graph.inputs),
-                                         .outputs = described(graph.outputs),
-                                         .spill_fill_bytes = graph.spill_fill_bytes});
   }
+  auto& graphs = record.description.graphs;
+  graphs.insert(graphs.end(), json.described.begin(), json.described.end());
   if (io.empty()) return Done{};
   QuantFacts facts;
   facts.options.push_back({std::string(kIoQuant), io_quant_text(io), std::string(kQuantOwner)});

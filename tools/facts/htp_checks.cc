@@ -15,7 +15,8 @@ namespace fatctx::tools {
 
 namespace {
 
-constexpr std::size_t kNamed = 3;  // records that a note names
+constexpr std::string_view kCompilerOwner = "qnn";  // of facts that the compiler states about a graph
+constexpr std::size_t kNamed = 3;                   // records that a note names
 
 bool for_hexagon(const PackRecord& record) {
   return record.type == RecordType::kContextBinary && record.key.backend == "htp";
@@ -23,6 +24,14 @@ bool for_hexagon(const PackRecord& record) {
 
 bool says_types(const std::vector<DescribedOption>& options) {
   return quant_fact(options, "activation_type") != nullptr || quant_fact(options, "weight_type") != nullptr;
+}
+
+bool states_scales(const RecordDescription& record) {
+  const auto scaled = [](const DescribedTensor& tensor) { return !tensor.scales.empty(); };
+  return std::any_of(record.graphs.begin(), record.graphs.end(), [&](const DescribedGraph& graph) {
+    return std::any_of(graph.inputs.begin(), graph.inputs.end(), scaled) ||
+           std::any_of(graph.outputs.begin(), graph.outputs.end(), scaled);
+  });
 }
 
 std::string names_text(const std::vector<std::string_view>& names) {
@@ -44,6 +53,9 @@ const std::string* common_arch_of(const PackRecord& record, const std::vector<De
 Status check_fixed_shapes(const PackRecord& record) {
   if (!for_hexagon(record)) return Done{};
   for (const DescribedGraph& graph : record.description.graphs) {
+    const bool of_compiler = std::any_of(graph.options.begin(), graph.options.end(),
+                                         [](const DescribedOption& option) { return option.owner == kCompilerOwner; });
+    if (of_compiler) continue;  // as it was compiled
     for (const auto* const tensors : {&graph.inputs, &graph.outputs}) {
       for (const DescribedTensor& tensor : *tensors) {
         if (std::find(tensor.shape.begin(), tensor.shape.end(), -1) == tensor.shape.end()) continue;
@@ -65,7 +77,8 @@ std::vector<std::string> quant_notes(const std::vector<PackRecord>& records,
   std::map<std::string_view, const PackRecord*> lowest;  // by group
   for (const PackRecord& record : records) {
     if (!for_hexagon(record)) continue;
-    if (!says_types(record.description.options) && !says_types(of_all)) silent.push_back(record.name);
+    const RecordDescription& said = record.description;
+    if (!says_types(said.options) && !says_types(of_all) && !states_scales(said)) silent.push_back(record.name);
     const std::uint32_t number = arch_number(record.key.arch);
     if (number == 0) continue;
     const PackRecord*& least = lowest.emplace(record.key.group, &record).first->second;

@@ -3,21 +3,27 @@
 // Runtime's script gen_qnn_ctx_onnx_model.py reads the same two.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/description.h"
 #include "tools/onnx/onnx_wrapper.h"
 
 namespace fatctx::tools {
 
 struct QnnJson {
-  std::string build_id;              // of the SDK; empty if the file does not tell
-  std::vector<WrappedGraph> graphs;  // the one of a converter has no name
+  std::string build_id;                   // of the SDK; empty if the file does not tell
+  std::vector<WrappedGraph> graphs;       // the one of a converter has no name
+  std::vector<DescribedGraph> described;  // the same graphs, with all that is stated of them
   // Fixed-point tensors for which the file has no scale of the whole tensor: "graph "g": tensor "x" ...".
   std::vector<std::string> notes;
 };
+
+// Returns the scale of an 8-bit or 16-bit tensor as a whole; nothing for others.
+[[nodiscard]] std::optional<TensorQuantisation> described_quantisation(const DescribedTensor& tensor);
 
 // Parses the text. Errors: invalid_argument with JSON pointer, the found and the allowed values; also for a
 // file of neither form.

@@ -63,9 +63,16 @@ Result<ExitCode> no_container(const InfoOptions& options, Error error) {
     }
     return error;
   }
-  const bool view = options.records || options.parts || options.graphs || options.options || options.sharing ||
-                    options.detect || !options.device.empty() || !options.tensors_of.empty() || options.generation != 0;
-  if (view) {
+  const bool view = options.records || options.parts || options.options || options.sharing || options.detect ||
+                    !options.device.empty() || !options.tensors_of.empty() || options.generation != 0;
+  if (options.graphs && !view) {
+    FATCTX_ASSIGN(const std::optional<std::string> graphs, known_file_graphs(options.path));
+    if (graphs) {
+      print_result(options.json ? *text : *graphs);
+      return ExitCode::kOk;
+    }
+  }
+  if (view || options.graphs) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{}: not a container, which is what that view is of; leave it out", options.path)};
   }

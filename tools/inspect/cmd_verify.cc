@@ -1,6 +1,7 @@
 // fatctx verify: runs every check and prints every finding.
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,6 +151,7 @@ Result<ExitCode> run_fit(const VerifyFlags& flags) {
   }
   FATCTX_ASSIGN(OpenOptions open, open_options(flags.trust, flags.generation));
   open.max_made_bytes = flags.max_made_bytes;
+  open.max_copied_bytes = std::numeric_limits<std::uint64_t>::max();  // for thin DLCs, which are compared and dropped
   FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
   ProgressLine line("verify");
   FATCTX_ASSIGN(const OnnxFit fit, fit_of_onnx(container, flags.onnx, line.callback()));

@@ -1,8 +1,11 @@
 #include "tools/inspect/dlc_text.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "tools/cli/print.h"
+#include "tools/inspect/info_text.h"
 
 namespace fatctx::tools {
 
@@ -18,6 +21,12 @@ std::uint64_t shared_weights(const DlcSoc& soc, const DlcInfo& info) {
     if (info.entries[entry].kind == DlcEntryKind::kSharedWeights) bytes += info.entries[entry].data.size;
   }
   return bytes;
+}
+
+std::uint64_t spill_fill(const DlcSoc& soc) {
+  std::uint64_t largest = 0;
+  for (const DescribedGraph& graph : soc.graphs) largest = std::max(largest, graph.spill_fill_bytes);
+  return largest;
 }
 
 }  // namespace
@@ -42,15 +51,28 @@ std::string dlc_text(const std::string& path, const DlcInfo& info) {
                 {"api"},
                 {"blob"},
                 {"bytes", Table::Align::kRight},
-                {"shared", Table::Align::kRight}});
+                {"shared", Table::Align::kRight},
+                {"graphs", Table::Align::kRight},
+                {"spill-fill", Table::Align::kRight}});
     for (const DlcSoc& soc : info.socs) {
       socs.add_row({info.entries[soc.entry].name, or_unknown(soc.qnn_soc), or_unknown(soc.arch),
                     or_unknown(soc.vtcm_mb), or_unknown(soc.sdk), or_unknown(soc.api), or_unknown(soc.blob),
-                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info))});
+                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info)),
+                    fmt::format("{}", soc.graphs.size()), grouped(spill_fill(soc))});
     }
     out += "\n" + socs.text();
   }
   return out;
+}
+
+std::string dlc_graphs_text(const DlcInfo& info) {
+  std::string out;
+  for (const DlcSoc& soc : info.socs) {
+    if (soc.graphs.empty()) continue;
+    out += escaped(info.entries[soc.entry].name) + "\n";
+    for (const DescribedGraph& graph : soc.graphs) out += graph_text(graph);
+  }
+  return out.empty() ? "the metadata describes no graphs\n" : out;
 }
 
 }  // namespace fatctx::tools

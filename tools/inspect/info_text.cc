@@ -122,11 +122,19 @@ void add_if(Block& block, std::string label, std::string_view value) {
   if (!value.empty()) block.add(std::move(label), value);
 }
 
+std::string scales_text(const DescribedTensor& tensor) {
+  if (tensor.scales.empty()) return {};
+  const auto text = [](const DescribedScale& one) { return fmt::format("scale {}, offset {}", one.scale, one.offset); };
+  if (tensor.scales.size() == 1) return "  " + text(tensor.scales[0]);
+  return fmt::format("  {} scales along dimension {}, the first: {}", tensor.scales.size(), tensor.axis,
+                     text(tensor.scales[0]));
+}
+
 std::string io_text(std::string_view role, const std::vector<DescribedTensor>& tensors) {
   std::string out;
   for (const DescribedTensor& tensor : tensors) {
-    out += escaped(fmt::format("    {}  {}  {} {}", role, tensor.name, tensor.dtype,
-                               shape_text(std::span<const std::int64_t>(tensor.shape)))) +
+    out += escaped(fmt::format("    {}  {}  {} {}{}", role, tensor.name, tensor.dtype,
+                               shape_text(std::span<const std::int64_t>(tensor.shape)), scales_text(tensor))) +
            "\n";
   }
   return out;
@@ -327,15 +335,22 @@ std::string record_details_text(const Container& container, const ContainerDescr
   return out;
 }
 
+std::string graph_text(const DescribedGraph& graph) {
+  std::string out = "  " + escaped(graph.name) + "\n" + io_text("in ", graph.inputs) + io_text("out", graph.outputs);
+  if (graph.spill_fill_bytes != 0) out += fmt::format("    spill-fill  {}\n", size_text(graph.spill_fill_bytes));
+  std::string facts;
+  for (const DescribedOption& fact : graph.options) {
+    facts += fmt::format("{}{} {}", facts.empty() ? "" : ", ", fact.key, fact.value);
+  }
+  return facts.empty() ? out : out + "    facts  " + escaped(facts) + "\n";
+}
+
 std::string graphs_text(const Container& container, const ContainerDescription& description) {
   std::string out;
   for (const RecordDescription& record : description.records) {
     if (record.graphs.empty()) continue;
     out += escaped(name_of(container, record.record_id)) + "\n";
-    for (const DescribedGraph& graph : record.graphs) {
-      out += "  " + escaped(graph.name) + "\n" + io_text("in ", graph.inputs) + io_text("out", graph.outputs);
-      if (graph.spill_fill_bytes != 0) out += fmt::format("    spill-fill  {}\n", size_text(graph.spill_fill_bytes));
-    }
+    for (const DescribedGraph& graph : record.graphs) out += graph_text(graph);
   }
   return out.empty() ? "no record describes its graphs\n" : out;
 }

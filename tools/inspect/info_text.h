@@ -16,6 +16,7 @@ namespace fatctx::tools {
 [[nodiscard]] std::string parts_text(const Container& container);
 [[nodiscard]] std::string degraded_text(const OpenReport& report);  // empty if nothing is lost
 [[nodiscard]] std::string record_details_text(const Container& container, const ContainerDescription& description);
+[[nodiscard]] std::string graph_text(const DescribedGraph& graph);
 [[nodiscard]] std::string graphs_text(const Container& container, const ContainerDescription& description);
 [[nodiscard]] std::string options_text(const Container& container, const ContainerDescription& description);
 [[nodiscard]] std::string tensors_text(const TensorTable& table);

@@ -134,6 +134,12 @@ Result<std::optional<std::string>> known_file_text(const std::string& path, bool
   return std::optional(json ? json_text(facts) : std::move(text));
 }
 
+Result<std::optional<std::string>> known_file_graphs(const std::string& path) {
+  if (form_of(path) != "dlc") return std::optional<std::string>();
+  FATCTX_ASSIGN(const DlcInfo info, list_dlc(path));
+  return std::optional(dlc_graphs_text(info));
+}
+
 std::string known_forms() {
   std::string forms;
   for (const KnownForm& form : kForms) forms += fmt::format("{}{}", forms.empty() ? "" : ", ", form.noun);

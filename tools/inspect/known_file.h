@@ -14,6 +14,9 @@ namespace fatctx::tools {
 // Errors: those of the importers, for a file that begins as one of a known form and is damaged.
 [[nodiscard]] Result<std::optional<std::string>> known_file_text(const std::string& path, bool json);
 
+// Returns the graphs of each context binary of a DLC; nothing for other forms. Errors: those of list_dlc.
+[[nodiscard]] Result<std::optional<std::string>> known_file_graphs(const std::string& path);
+
 // Returns the known forms: "DLC, IREE modules, ...".
 [[nodiscard]] std::string known_forms();
 

@@ -288,6 +288,7 @@ OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values,
     if (attribute.name() == "io_name_overrides") overrides = attribute.s();
     if (attribute.name() == "max_size") context.max_size = attribute.i();
     if (attribute.name() == "main_context") context.main_context = attribute.i() != 0;
+    if (attribute.name() == "is_multi_soc_ep_context") context.multi_soc = attribute.i() != 0;
     if (attribute.name() == "embed_mode") context.embedded = attribute.i() != 0;
     if (attribute.name() == "ep_cache_context") cache = std::move(*attribute.mutable_s());
   }

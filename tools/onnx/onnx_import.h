@@ -62,6 +62,7 @@ struct OnnxEpContext {
   std::string fatctx_digest;
   bool main_context = true;
   bool embedded = true;
+  bool multi_soc = false;  // the binary is a DLC
   // The node's inputs and outputs, with the names in the binary. io_name_overrides of the node may map them
   // to other names in the model. If the model does not tell the type of a tensor, its `dtype` is empty.
   std::vector<DescribedTensor> inputs;

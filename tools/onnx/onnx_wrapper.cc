@@ -203,6 +203,7 @@ class Builder {
     if (main) {
       set_text(node, "ep_cache_context", wrapped_.cache.empty() ? std::move(wrapped_.payload) : wrapped_.cache);
     }
+    if (main && wrapped_.multi_soc) set_number(node, "is_multi_soc_ep_context", 1);
     if (!wrapped_.sdk_version.empty()) set_text(node, "ep_sdk_version", wrapped_.sdk_version);
     if (main && wrapped_.max_size != 0) set_number(node, "max_size", wrapped_.max_size);
     if (!overrides.empty()) set_text(node, "io_name_overrides", overrides);

@@ -37,6 +37,7 @@ struct WrapperModel {
   std::int64_t max_size = 0;         // 0: not stated
   std::string cache;                 // file with the binary, relative to the model; empty: `payload`
   std::string payload;
+  bool multi_soc = false;                       // the binary is a DLC, out of which the provider takes that of its SoC
   std::map<std::string, std::string> metadata;  // metadata of the model, by key
 };
 

@@ -31,7 +31,9 @@
 #include "tools/device/asked_device.h"
 #include "tools/facts/qnn_json.h"
 #include "tools/facts/spill_fill.h"
+#include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
+#include "tools/wrap/thin_payload.h"
 #include "tools/wrap/wrap_plan.h"
 
 namespace fatctx::tools {
@@ -60,8 +62,9 @@ struct Wrapped {
   std::string record;
   std::string binary;  // as the model names it; empty: inside the model
   std::uint64_t binary_bytes = 0;
-  bool written = false;  // false: it existed already, with the same bytes
-  WrapperModel model;    // without the payload
+  bool written = false;   // false: it existed already, with the same bytes
+  bool thin_dlc = false;  // the binary is a DLC of the record and its shared weights
+  WrapperModel model;     // without the payload
   std::vector<std::string> notes;
 };
 
@@ -133,18 +136,40 @@ Error exists_already(const std::string& path) {
   return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", path)};
 }
 
-// Returns true if the file already holds the record's bytes. Models of one binary, with one graph each, share
-// it.
-Result<bool> holds(const Container& container, const RecordInfo& record, const std::string& path) {
+// The bytes that the provider loads: those of the record, or a thin DLC with it and its shared weights.
+struct BinaryBytes {
+  const Container& container;
+  const RecordInfo& record;
+  std::optional<ThinDlcView> thin = {};
+
+  [[nodiscard]] std::uint64_t size_bytes() const { return thin ? thin->size_bytes() : record.size_bytes; }
+};
+
+// Returns true if the file already holds the bytes. Models of one binary, with one graph each, share it.
+Result<bool> holds(const BinaryBytes& source, const std::string& path) {
   std::error_code problem;
-  if (!fs::is_regular_file(path, problem) || fs::file_size(path, problem) != record.size_bytes) return false;
-  FATCTX_ASSIGN(const auto difference, first_difference(container, record, path));
+  if (!fs::is_regular_file(path, problem) || fs::file_size(path, problem) != source.size_bytes()) return false;
+  FATCTX_ASSIGN(const auto difference, source.thin ? first_difference(source.thin->bytes(), path)
+                                                   : first_difference(source.container, source.record, path));
   return !difference;
 }
 
-Result<std::string> payload_of(const Container& container, const RecordInfo& record, const Progress& progress) {
-  FATCTX_TRY(check_embeddable(record.size_bytes));
+Status write_binary(const BinaryBytes& source, const std::string& path, bool overwrite, const Progress& progress) {
+  if (source.thin) return publish_bytes(source.thin->bytes(), path, overwrite);
+  auto written = extract_record(source.container, source.record.id, path, overwrite, progress);
+  if (!written.ok()) return std::move(written).error();
+  return Done{};
+}
+
+Result<std::string> payload_of(const BinaryBytes& source, const Progress& progress) {
+  const auto& [container, record, thin] = source;
+  FATCTX_TRY(check_embeddable(source.size_bytes()));
   std::string payload;
+  if (thin) {
+    const ByteView bytes = thin->bytes();
+    payload.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // char may alias anything
+    return payload;
+  }
   payload.reserve(record.size_bytes);
   const ByteSink append = [&payload](ByteView bytes) -> Status {
     payload.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // char may alias anything
@@ -161,13 +186,13 @@ Status publish_model(const std::string& bytes, const WrapOptions& options) {
 }
 
 // Writes both files, or neither.
-Status write_with_binary(const Container& container, const RecordInfo& record, const WrapOptions& options,
-                         const std::string& model, Wrapped& wrapped, const Progress& progress) {
+Status write_with_binary(const BinaryBytes& source, const WrapOptions& options, const std::string& model,
+                         Wrapped& wrapped, const Progress& progress) {
   const std::string file = path_beside(options.output, wrapped.binary);
   const bool replaces = there(file);
-  FATCTX_ASSIGN(const bool ready, holds(container, record, file));
+  FATCTX_ASSIGN(const bool ready, holds(source, file));
   if (!ready) {
-    auto written = extract_record(container, record.id, file, options.force, progress);
+    auto written = write_binary(source, file, options.force, progress);
     if (!written.ok() && written.error().code == ErrorCode::kExists) return exists_already(file);
     FATCTX_TRY(std::move(written));
     wrapped.written = true;
@@ -204,7 +229,10 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   if (!options.qnn_json.empty()) {
     FATCTX_ASSIGN(wish.json, read_qnn_json(options.qnn_json));
   }
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  // The bytes are copied into a file anyway, so a view of them may be a copy.
+  OpenOptions open;
+  open.max_copied_bytes = std::numeric_limits<std::uint64_t>::max();
+  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, asked_record(container, options));
   FATCTX_TRY(check_record(record));
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
@@ -219,14 +247,22 @@ Result<Wrapped> wrap(const WrapOptions& options) {
                   .binary_bytes = record.size_bytes,
                   .model = std::move(plan.model),
                   .notes = std::move(plan.notes)};
-  if (!record.weights.empty()) {
+  BinaryBytes source{.container = container, .record = record};
+  if (!record.weights.empty() && is_qnn(wrapped.model.source)) {
+    auto thin = thin_payload(container, record);
+    if (!thin.ok()) return in_context(std::move(thin).error(), options.path);
+    wrapped.binary_bytes = thin.value().size_bytes();
+    wrapped.thin_dlc = true;
+    wrapped.model.multi_soc = true;
+    source.thin = std::move(thin).value();
+  } else if (!record.weights.empty()) {
     wrapped.notes.push_back(fmt::format("record \"{}\" refers to {}, which no execution provider looks for",
                                         record.name, count_text(record.weights.size(), "weight blob")));
   }
   if (!options.embed) {
     FATCTX_ASSIGN(wrapped.binary, binary_name(options, wrapped.model.source));
     wrapped.model.cache = wrapped.binary;
-  } else if (record.size_bytes > kLargeModel) {
+  } else if (source.size_bytes() > kLargeModel) {
     wrapped.notes.push_back(
         "a runtime holds embedded data several times in memory; a file beside the model is "
         "read once");
@@ -235,14 +271,14 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   ProgressLine line("wrap");
   WrapperModel model = wrapped.model;
   if (options.embed) {
-    FATCTX_ASSIGN(model.payload, payload_of(container, record, line.callback()));
+    FATCTX_ASSIGN(model.payload, payload_of(source, line.callback()));
   }
   auto bytes = wrapper_bytes(std::move(model));
   if (!bytes.ok()) return in_context(std::move(bytes).error(), fmt::format("record \"{}\"", record.name));
   if (options.embed) {
     FATCTX_TRY(publish_model(bytes.value(), options));
   } else {
-    FATCTX_TRY(write_with_binary(container, record, options, bytes.value(), wrapped, line.callback()));
+    FATCTX_TRY(write_with_binary(source, options, bytes.value(), wrapped, line.callback()));
   }
   return wrapped;
 }
@@ -254,7 +290,9 @@ std::string report_text(const WrapOptions& options, const Wrapped& wrapped) {
                                count_text(graph.inputs.size(), "input"), count_text(graph.outputs.size(), "output"))) +
            "\n";
   }
-  const std::string what = fmt::format("record \"{}\", {}", wrapped.record, size_text(wrapped.binary_bytes));
+  const std::string what =
+      fmt::format("{}record \"{}\"{}, {}", wrapped.thin_dlc ? "thin DLC of " : "", wrapped.record,
+                  wrapped.thin_dlc ? " with its shared weights" : "", size_text(wrapped.binary_bytes));
   if (wrapped.binary.empty())
     return out + escaped(fmt::format("{}: {}, inside the model", options.output, what)) + "\n";
   const std::string file = path_beside(options.output, wrapped.binary);
@@ -291,6 +329,7 @@ std::string report_json(const WrapOptions& options, const Wrapped& wrapped) {
                     {"embedded", wrapped.binary.empty()},
                     {"binary", text_or_null(wrapped.binary)},
                     {"binary_bytes", wrapped.binary_bytes},
+                    {"binary_format", wrapped.thin_dlc ? "dlc" : "record"},
                     {"binary_written", wrapped.written},
                     {"graphs", std::move(graphs)},
                     {"notes", wrapped.notes}});

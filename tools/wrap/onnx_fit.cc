@@ -17,6 +17,7 @@
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_import.h"
 #include "tools/pack/ep_context.h"
+#include "tools/wrap/thin_payload.h"
 
 namespace fatctx::tools {
 
@@ -152,7 +153,28 @@ class Fitting {
     return found;
   }
 
+  // Returns the records whose thin DLC, with the shared weights that they refer to, has these bytes.
+  template <typename Compare>
+  std::vector<RecordInfo> records_in_dlc(std::uint64_t size, const Compare& differs) {
+    std::vector<RecordInfo> found;
+    for (const RecordInfo& record : container_.records()) {
+      if (record.type != RecordType::kContextBinary || !record.supported || record.weights.empty()) continue;
+      const auto thin = thin_payload(container_, record);
+      if (!thin.ok() || thin.value().size_bytes() != size) continue;  // a DLC that cannot be made equals none
+      fit.checked_bytes += size;
+      if (!differs(thin.value().bytes())) found.push_back(record);
+    }
+    return found;
+  }
+
   std::vector<RecordInfo> records_of(const OnnxEpContext& node) {
+    if (node.embedded && node.multi_soc) {
+      auto found = records_in_dlc(node.payload.size(), [&](ByteView bytes) {
+        const ByteView payload = std::as_bytes(std::span(node.payload));
+        return !std::equal(bytes.begin(), bytes.end(), payload.begin(), payload.end());
+      });
+      if (!found.empty()) return found;
+    }
     if (node.embedded) {
       return records_with(node, {}, node.payload.size(), [&](const RecordInfo& record) {
         return first_difference_in(container_, record, node.payload);
@@ -164,6 +186,13 @@ class Fitting {
     if (known != by_file_.end()) return known->second;
     std::error_code problem;
     const std::uint64_t size = fs::file_size(*file, problem);
+    if (node.multi_soc) {
+      auto of_dlc = records_in_dlc(size, [&](ByteView bytes) {
+        const auto difference = first_difference(bytes, *file);
+        return !difference.ok() || difference.value();
+      });
+      if (!of_dlc.empty()) return by_file_.emplace(*file, std::move(of_dlc)).first->second;
+    }
     auto found = records_with(node, *file, size, [&](const RecordInfo& record) {
       return first_difference(container_, record, *file, progress_);
     });

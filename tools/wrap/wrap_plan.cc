@@ -210,6 +210,7 @@ class Planner {
         const auto found = of_graph->second.find(tensor.name);
         if (found != of_graph->second.end()) made.quantisation = found->second;
       }
+      if (!made.quantisation) made.quantisation = described_quantisation(tensor);
       if (!made.quantisation && !wish_.quantised_io && quantisable(*dtype)) {
         notes.push_back(fmt::format("graph \"{}\": nothing says a scale of \"{}\", {}; it stays as it is", graph,
                                     tensor.name, dtype_name(*dtype)));
@@ -238,6 +239,27 @@ Result<std::string> source_of(std::string_view record, const SelectionKey& key, 
       fmt::format("record \"{}\" is for the backend \"{}\", and nothing says which execution provider of ONNX Runtime "
                   "takes it; say it with --source NAME",
                   record, key.backend));
+}
+
+std::string fact_of(const std::vector<DescribedOption>& facts, std::string_view key) {
+  const auto found = std::find_if(facts.begin(), facts.end(), [key](const DescribedOption& fact) {
+    return fact.owner == "qnn" && fact.key == key;
+  });
+  return found == facts.end() ? std::string() : found->value;
+}
+
+// Adds facts of a DLC in the words of the provider's own writer: the whole build id, and the text that applications
+// ask about before they load the model. That text gives 0 for the architecture and for VTCM, as the writer does when it
+// compiles by the number of the SoC.
+void add_vendor_facts(const SelectionKey& key, const RecordDescription& said, WrapperModel& model) {
+  if (!key.sdk.known()) return;
+  const std::string sdk = fmt::format("{}.{}.{}", key.sdk.major, key.sdk.minor, key.sdk.patch);
+  if (model.sdk_version.empty() && said.producer.starts_with("v" + sdk)) model.sdk_version = said.producer;
+  const std::string backend = fact_of(said.options, "backendId");
+  const std::string api = fact_of(said.options, "backendApiVersion");
+  if (backend.empty() || api.empty() || key.qnn_soc == 0) return;
+  model.metadata.emplace(fmt::format("{}{}", kCompatibilityPrefix, kQnn),
+                         fmt::format("v2:{}:{}:{}:0:{}:0:0", backend, sdk, api, key.qnn_soc));
 }
 
 }  // namespace
@@ -304,6 +326,7 @@ Result<WrapPlan> plan_wrap(std::string_view record, const SelectionKey& key, con
       if (option.key.starts_with(kCompatibilityPrefix)) model.metadata[option.key] = option.value;
     }
   }
+  if (said != nullptr && is_qnn(model.source)) add_vendor_facts(key, *said, model);
   if (model.sdk_version.empty() && key.sdk.known()) model.sdk_version = to_text(key.sdk);
   return plan;
 }

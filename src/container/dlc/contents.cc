@@ -1,7 +1,6 @@
 #include "container/dlc/contents.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -96,11 +95,23 @@ void find_headers_of_others(Contents& contents) {
       first->name, count == 1 ? std::string() : fmt::format(" and {} more", count - 1)));
 }
 
+std::string names_of(const std::vector<DescribedGraph>& graphs) {
+  std::string names;
+  for (const DescribedGraph& graph : graphs) names += graph.name + '\n';
+  return names;
+}
+
 void find_oddities(const Metadata& metadata, Contents& contents) {
   DlcInfo& info = contents.info;
   for (const std::string& name : metadata.missing) {
     info.findings.push_back(name.empty() ? "the metadata lists a context binary without a name"
                                          : fmt::format("the metadata lists \"{}\", which does not exist", name));
+  }
+  if (metadata.undescribed_graphs != 0) {
+    info.findings.push_back(fmt::format(
+        "inputs, outputs and facts of {} are not taken over: {}",
+        metadata.undescribed_graphs == 1 ? "a graph" : fmt::format("{} graphs, the first", metadata.undescribed_graphs),
+        metadata.first_undescribed));
   }
   std::map<std::pair<std::uint32_t, std::string>, std::string_view> seen;
   for (const DlcSoc& soc : info.socs) {
@@ -110,8 +121,7 @@ void find_oddities(const Metadata& metadata, Contents& contents) {
           "\"{}\" is for a SoC that is not known (0); compilers silently write 0 for a name they do not know", name));
       continue;
     }
-    const auto [first, fresh] =
-        seen.emplace(std::pair(soc.qnn_soc, fmt::format("{}", fmt::join(soc.graphs, "\n"))), name);
+    const auto [first, fresh] = seen.emplace(std::pair(soc.qnn_soc, names_of(soc.graphs)), name);
     if (!fresh)
       info.findings.push_back(fmt::format("\"{}\" is for SoC {}, as \"{}\" is", name, soc.qnn_soc, first->second));
     std::uint64_t weights = 0;
@@ -182,6 +192,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
   } else {
     info.findings.emplace_back("there is no entry \"dlc.metadata\": targets are not known");
   }
+  info.written_at = metadata.written_at;
   std::map<std::size_t, const CacheFacts*> facts_of;
   for (const CacheFacts& facts : metadata.caches) {
     const std::size_t entry = index.find(facts.entry)->second;
@@ -210,7 +221,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
       soc.api = facts.api;
       soc.blob = facts.blob;
       soc.graphs = facts.graphs;
-      soc.spill_fill_bytes = facts.spill_fill_bytes;
+      soc.facts = facts.facts;
     } else if (metadata.json) {
       info.findings.push_back(fmt::format("\"{}\" is not in the metadata's list", info.entries[i].name));
     }

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "container/format/description_json.h"
 #include "fatctx/import_dlc.h"
 
 namespace fatctx {
@@ -19,7 +20,15 @@ Json soc_json(const DlcSoc& soc, const DlcInfo& info) {
   if (soc.sdk.known()) json.add("sdk", to_text(soc.sdk));
   if (soc.api.known()) json.add("api", to_text(soc.api));
   if (soc.blob.known()) json.add("blob", to_text(soc.blob));
-  json.add("graphs", soc.graphs);
+  Json names = Json::array();
+  Json graphs = Json::array();
+  for (const DescribedGraph& graph : soc.graphs) {
+    names.push_back(graph.name);
+    graphs.push_back(container::graph_json(graph));
+  }
+  json.add("graphs", std::move(names));
+  json.add("graph_facts", std::move(graphs));
+  if (!soc.facts.empty()) json.add("options", container::options_json(soc.facts));
   json.add("shared", std::move(shared));
   return json;
 }
@@ -39,6 +48,7 @@ std::string to_json(const std::string& file, const DlcInfo& info) {
   return write_json({{"schema", "fatctx.dlc/1"},
                      {"file", file},
                      {"size_bytes", info.file_size},
+                     {"written_at", info.written_at.empty() ? Json() : Json(info.written_at)},
                      {"entries", std::move(entries)},
                      {"context_binaries", std::move(socs)},
                      {"findings", info.findings}});

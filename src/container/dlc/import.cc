@@ -87,10 +87,8 @@ void describe_target(const DlcSoc& soc, PackRecord& record) {
   record.key.api = soc.api;
   record.key.blob = soc.blob;
   record.description.producer = soc.build_id;
-  for (std::size_t i = 0; i < soc.graphs.size(); ++i) {
-    record.description.graphs.push_back(
-        {.name = soc.graphs[i], .inputs = {}, .outputs = {}, .spill_fill_bytes = soc.spill_fill_bytes[i]});
-  }
+  record.description.graphs = soc.graphs;
+  record.description.options = soc.facts;
 }
 
 // Returns whether a thin DLC takes over such entries unchanged: then it is worth storing even small ones so that they

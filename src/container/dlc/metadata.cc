@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/json_reader.h"
 #include "base/json_tree.h"
 #include "container/dlc/archive.h"
+#include "container/dlc/qnn_graph.h"
 #include "container/format/names.h"
 
 namespace fatctx::container::dlc {
@@ -113,6 +115,14 @@ std::string folded(std::string_view key) {
   return out;
 }
 
+const Json* member(const Json& object, std::string_view folded_key) {
+  if (object.members() == nullptr) return nullptr;
+  for (const auto& [key, value] : *object.members()) {
+    if (folded(key) == folded_key) return &value;
+  }
+  return nullptr;
+}
+
 struct Place {
   const std::string* key;
   const Json* value;
@@ -194,32 +204,124 @@ std::string text_fact(const Json& value) {
   return text != nullptr && check_name(*text, kMaxTextFact, true, "text").ok() ? *text : std::string();
 }
 
-void add_graph(CacheFacts& facts, std::string name, std::uint64_t spill_fill_bytes = 0) {
-  if (name.empty()) return;
-  const auto found = std::find(facts.graphs.begin(), facts.graphs.end(), name);
-  const auto index = static_cast<std::size_t>(found - facts.graphs.begin());
-  if (found == facts.graphs.end()) {
-    if (facts.graphs.size() >= kMaxGraphs) return;
-    facts.graphs.push_back(std::move(name));
-    facts.spill_fill_bytes.push_back(0);
-  }
-  facts.spill_fill_bytes[index] = std::max(facts.spill_fill_bytes[index], spill_fill_bytes);
+// Returns the graph of that name, which is added if there is none; null for no name and for too many graphs.
+DescribedGraph* graph_of(CacheFacts& facts, std::string name) {
+  if (name.empty()) return nullptr;
+  const auto found = std::find_if(facts.graphs.begin(), facts.graphs.end(),
+                                  [&](const DescribedGraph& graph) { return graph.name == name; });
+  if (found != facts.graphs.end()) return &*found;
+  if (facts.graphs.size() >= kMaxGraphs) return nullptr;
+  facts.graphs.push_back({.name = std::move(name), .inputs = {}, .outputs = {}});
+  return &facts.graphs.back();
 }
 
-// Takes the facts of an element of "graphs". A size belongs to the graph that appears in the same element, in any order
-// and at any depth.
-void take_graph(CacheFacts& facts, const Json& graph) {
+// Returns the name of an element of "graphs". It is looked up at any depth, as the other facts of old writers are.
+std::string name_of_graph(const Json& graph) {
   std::string name;
-  std::uint64_t spill_fill_bytes = 0;
   walk(graph, [&](const std::string& key, const Json& value) {
-    const std::string field = folded(key);
-    if (field == "graphname" && name.empty()) name = text_fact(value);
-    if (field != "spillfillbuffersize" || value.number() == nullptr) return;
-    if (*value.number() <= kMaxSpillFillBytes) spill_fill_bytes = std::max(spill_fill_bytes, *value.number());
+    if (folded(key) == "graphname" && name.empty()) name = text_fact(value);
   });
   const Json* plain = graph.find("name");
   if (name.empty() && plain != nullptr) name = text_fact(*plain);
-  add_graph(facts, std::move(name), spill_fill_bytes);
+  return name;
+}
+
+// Takes the size of the element's own graph, at any depth.
+void take_graph(CacheFacts& facts, const Json& graph) {
+  DescribedGraph* made = graph_of(facts, name_of_graph(graph));
+  if (made == nullptr) return;
+  walk(graph, [&](const std::string& key, const Json& value) {
+    if (folded(key) != "spillfillbuffersize" || value.number() == nullptr) return;
+    if (*value.number() <= kMaxSpillFillBytes) {
+      made->spill_fill_bytes = std::max(made->spill_fill_bytes, *value.number());
+    }
+  });
+}
+
+std::uint64_t described_bytes(const std::vector<DescribedTensor>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const DescribedTensor& tensor : tensors) {
+    bytes += 16 + tensor.name.size() + tensor.dtype.size() + 6 * tensor.shape.size() + 20 * tensor.scales.size();
+  }
+  return bytes;
+}
+
+std::uint64_t described_bytes(const std::vector<DescribedOption>& options) {
+  std::uint64_t bytes = 0;
+  for (const DescribedOption& option : options) {
+    bytes += 8 + option.key.size() + option.value.size() + option.owner.size();
+  }
+  return bytes;
+}
+
+Result<DescribedGraph> described_graph(const JsonPlace& said) {
+  DescribedGraph graph;
+  for (const auto& [key, tensors] :
+       {std::pair("graphInputs", &graph.inputs), std::pair("graphOutputs", &graph.outputs)}) {
+    if (!said.has(key)) continue;
+    FATCTX_ASSIGN(auto read, read_qnn_tensors(said.at(key)));
+    for (QnnTensor& tensor : read) tensors->push_back(std::move(tensor.described));
+  }
+  graph.options = qnn_graph_facts(said);
+  return graph;
+}
+
+// Takes over inputs, outputs and facts of the graphs of a row. Those that are not understood, and those beyond the
+// budget, are counted: the archive stays usable without them.
+class Describer {
+ public:
+  explicit Describer(Metadata& metadata) : metadata_(metadata) {}
+
+  void describe(const Json& row, CacheFacts& facts) {
+    const std::string no_file;
+    const Json* graphs = member(row, "graphs");
+    if (graphs == nullptr) graphs = member(inner_place(JsonPlace(no_file, row)).value(), "graphs");
+    if (graphs == nullptr || graphs->items() == nullptr) return;
+    for (const Json& element : *graphs->items()) {
+      const auto found = std::find_if(facts.graphs.begin(), facts.graphs.end(),
+                                      [name = name_of_graph(element)](const auto& one) { return one.name == name; });
+      if (found == facts.graphs.end() || !found->inputs.empty() || !found->outputs.empty()) continue;
+      auto described = described_graph(inner_place(JsonPlace(no_file, element)));
+      const auto leave = [&](const std::string& why) {
+        if (metadata_.undescribed_graphs++ != 0) return;
+        metadata_.first_undescribed = fmt::format("\"{}\" of \"{}\": {}", found->name, facts.entry, why);
+      };
+      if (!described.ok()) {
+        leave(described.error().message);
+        continue;
+      }
+      DescribedGraph& graph = described.value();
+      const std::uint64_t bytes =
+          described_bytes(graph.inputs) + described_bytes(graph.outputs) + described_bytes(graph.options);
+      if (bytes > kMaxDescribedBytes - used_) {
+        leave(fmt::format("they take more than {} bytes", kMaxDescribedBytes));
+        continue;
+      }
+      used_ += bytes;
+      found->inputs = std::move(graph.inputs);
+      found->outputs = std::move(graph.outputs);
+      found->options = std::move(graph.options);
+    }
+  }
+
+ private:
+  Metadata& metadata_;
+  std::uint64_t used_ = 0;
+};
+
+// Takes further facts of a row, under the names that it has for them.
+void take_row_facts(const Json& row, CacheFacts& facts) {
+  if (row.members() == nullptr) return;
+  constexpr std::string_view kKeys[] = {"backendid", "backendapiversion", "socversion", "contextblobsize", "timestamp"};
+  for (const auto& [key, value] : *row.members()) {
+    const std::string field = folded(key);
+    if (std::find(std::begin(kKeys), std::end(kKeys), field) == std::end(kKeys)) continue;
+    if (facts.facts.size() == std::size(kKeys)) return;  // of keys that differ only in spelling
+    std::string text = value.number() != nullptr ? std::to_string(*value.number()) : text_fact(value);
+    if (!text.empty() && check_name(key, kMaxTextFact, true, "key").ok()) {
+      facts.facts.push_back({key, std::move(text), std::string(kQnnOwner)});
+    }
+  }
 }
 
 void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
@@ -237,7 +339,7 @@ void take_fact(CacheFacts& facts, const std::string& key, const Json& value) {
   }
   if (name == "coreapiversion" && !facts.api.known()) facts.api = version_of(value);
   if (name == "contextblobversion" && !facts.blob.known()) facts.blob = version_of(value);
-  if (name == "graphname") add_graph(facts, text_fact(value));
+  if (name == "graphname") (void)graph_of(facts, text_fact(value));
   if (name == "graphs" && value.members() != nullptr) take_graph(facts, value);
 }
 
@@ -251,15 +353,7 @@ std::vector<const std::string*> own_strings(const Json& value) {
   return strings;
 }
 
-const Json* member(const Json& object, std::string_view folded_key) {
-  if (object.members() == nullptr) return nullptr;
-  for (const auto& [key, value] : *object.members()) {
-    if (folded(key) == folded_key) return &value;
-  }
-  return nullptr;
-}
-
-void read_row(const Json& row, const Names& entries, Metadata& metadata) {
+void read_row(const Json& row, const Names& entries, Describer& describer, Metadata& metadata) {
   CacheFacts facts;
   const Json* name = member(row, "cachename");
   if (name == nullptr) name = member(row, "name");
@@ -275,6 +369,8 @@ void read_row(const Json& row, const Names& entries, Metadata& metadata) {
     return;
   }
   walk(row, [&](const std::string& key, const Json& value) { take_fact(facts, key, value); });
+  take_row_facts(row, facts);
+  describer.describe(row, facts);
   metadata.caches.push_back(std::move(facts));
 }
 
@@ -351,7 +447,11 @@ Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, con
                  {.file_offset = offset}};
   }
   if (rows != nullptr) {
-    for (const Json& row : *rows->items()) read_row(row, entries, metadata);
+    Describer describer(metadata);
+    for (const Json& row : *rows->items()) read_row(row, entries, describer, metadata);
+  }
+  if (const Json* header = member(json, "header")) {
+    if (const Json* time = member(*header, "timestamp")) metadata.written_at = text_fact(*time);
   }
   Names seen;
   for (const CacheFacts& facts : metadata.caches) {

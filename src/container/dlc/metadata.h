@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
+#include "fatctx/description.h"
 #include "fatctx/record.h"
 
 namespace fatctx::container::dlc {
@@ -24,6 +25,8 @@ inline constexpr std::uint64_t kMaxMetadataValues = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxMetadataDepth = 64;
 inline constexpr std::uint64_t kMaxMetadataKeys = 1024;                // of one object: keys are searched linearly
 inline constexpr std::uint64_t kMaxMentions = std::uint64_t{1} << 16;  // of entries in relations: followed for each SoC
+// About what the inputs, outputs and facts of all graphs take in a description, which has 1 MiB for a whole container.
+inline constexpr std::uint64_t kMaxDescribedBytes = std::uint64_t{512} << 10;
 
 struct CacheFacts {
   std::string entry;  // name of an entry of the archive
@@ -34,8 +37,8 @@ struct CacheFacts {
   Version sdk;  // the version at the start of the build id
   Version api;  // core API
   Version blob;
-  std::vector<std::string> graphs;
-  std::vector<std::uint64_t> spill_fill_bytes;  // of each of `graphs`; 0: the row does not say
+  std::vector<DescribedGraph> graphs;
+  std::vector<DescribedOption> facts;  // further ones of the row, under the compiler's own names
 };
 
 using Names = std::set<std::string, std::less<>>;
@@ -45,6 +48,9 @@ struct Metadata {
   std::vector<CacheFacts> caches;                   // in the order of the rows; each names an entry
   std::vector<std::string> missing;                 // names of context binaries without an entry
   std::vector<std::vector<std::string>> relations;  // each: entries that are mentioned together
+  std::string written_at;                           // when the text was written, in its own words
+  std::uint64_t undescribed_graphs = 0;             // whose inputs, outputs and facts are not taken over
+  std::string first_undescribed;                    // which graph, of which binary, and why
 };
 
 // Parses the metadata. `offset` is that of the text in the file, for errors. `entries` are the names of the archive.

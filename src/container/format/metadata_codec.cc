@@ -32,6 +32,12 @@ void encode_tensors(const std::vector<DescribedTensor>& tensors, Messages* out) 
     message->set_name(tensor.name);
     message->set_dtype(tensor.dtype);
     for (const std::int64_t size : tensor.shape) message->add_shape(size);
+    for (const DescribedScale& scale : tensor.scales) {
+      auto* out_scale = message->add_scales();
+      out_scale->set_scale(scale.scale);
+      out_scale->set_offset(scale.offset);
+    }
+    message->set_axis(tensor.axis);
   }
 }
 
@@ -55,6 +61,8 @@ std::vector<DescribedTensor> decode_tensors(const Messages& messages) {
   tensors.reserve(static_cast<std::size_t>(messages.size()));
   for (const auto& message : messages) {
     tensors.push_back({message.name(), message.dtype(), {message.shape().begin(), message.shape().end()}});
+    for (const auto& scale : message.scales()) tensors.back().scales.push_back({scale.scale(), scale.offset()});
+    tensors.back().axis = message.axis();
   }
   return tensors;
 }
@@ -69,6 +77,7 @@ Result<RecordDescription> decode_record(const metadata::Record& message) {
                              .inputs = decode_tensors(graph.inputs()),
                              .outputs = decode_tensors(graph.outputs()),
                              .spill_fill_bytes = graph.spill_fill_bytes()});
+    FATCTX_ASSIGN(record.graphs.back().options, decode_options(graph.options()));
   }
   FATCTX_ASSIGN(record.options, decode_options(message.options()));
   for (const auto& note : message.notes()) {
@@ -100,7 +109,8 @@ bool texts_are_utf8(const RecordDescription& record) {
   return is_valid_utf8(record.producer) && is_valid_utf8(record.format) && texts_are_utf8(record.options) &&
          texts_are_utf8(record.notes) &&
          std::all_of(record.graphs.begin(), record.graphs.end(), [](const DescribedGraph& graph) {
-           return is_valid_utf8(graph.name) && texts_are_utf8(graph.inputs) && texts_are_utf8(graph.outputs);
+           return is_valid_utf8(graph.name) && texts_are_utf8(graph.inputs) && texts_are_utf8(graph.outputs) &&
+                  texts_are_utf8(graph.options);
          });
 }
 
@@ -140,6 +150,7 @@ Result<std::vector<std::byte>> encode_description(const ContainerDescription& de
       out_graph->set_name(graph.name);
       encode_tensors(graph.inputs, out_graph->mutable_inputs());
       encode_tensors(graph.outputs, out_graph->mutable_outputs());
+      encode_options(graph.options, out_graph->mutable_options());
       out_graph->set_spill_fill_bytes(graph.spill_fill_bytes);
     }
     encode_options(record.options, out->mutable_options());

@@ -213,7 +213,10 @@ Result<std::vector<RecordView>> PlainModel::views(const Model::Impl& model) cons
 
 std::vector<std::string> PlainModel::graphs(std::uint32_t record_id) const {
   for (const DlcSoc& soc : info_.socs) {
-    if (soc.entry + 1 == record_id) return soc.graphs;
+    if (soc.entry + 1 != record_id) continue;
+    std::vector<std::string> names;
+    for (const DescribedGraph& graph : soc.graphs) names.push_back(graph.name);
+    return names;
   }
   return {};
 }

@@ -206,6 +206,8 @@ std::string tensors_text(const std::vector<DescribedTensor>& tensors) {
   for (const DescribedTensor& tensor : tensors) {
     text +=
         fmt::format("{}{} {}[{}]", text.empty() ? "" : ", ", tensor.name, tensor.dtype, fmt::join(tensor.shape, ","));
+    if (tensor.scales.size() > 1) text += fmt::format(" along {}", tensor.axis);
+    for (const DescribedScale& scale : tensor.scales) text += fmt::format(" {}*(x{:+})", scale.scale, scale.offset);
   }
   return text;
 }
@@ -236,6 +238,7 @@ Facts facts_of(const RecordDescription* described, std::string_view record) {
   for (const DescribedGraph& graph : described->graphs) {
     facts[fmt::format("{}graph {}", prefix, graph.name)] =
         fmt::format("({}) -> ({})", tensors_text(graph.inputs), tensors_text(graph.outputs));
+    add_options(facts, fmt::format("{}graph {}: ", prefix, graph.name), graph.options);
     if (graph.spill_fill_bytes != 0) {
       facts[fmt::format("{}graph {}: spill-fill", prefix, graph.name)] = fmt::format("{}", graph.spill_fill_bytes);
     }

@@ -1,6 +1,7 @@
 #include "fatctx/info.h"
 
 #include "base/json.h"
+#include "container/format/description_json.h"
 #include "fatctx/layout.h"
 #include "fatctx/sharing.h"
 #include "runtime/inspect/sharing_json.h"
@@ -30,22 +31,6 @@ Json key_json(const SelectionKey& key) {
   if (key.blob.known()) json.add("blob", version_json(key.blob));
   if (key.generic) json.add("generic", true);
   return json;
-}
-
-Json options_array(const std::vector<DescribedOption>& options) {
-  Json array = Json::array();
-  for (const DescribedOption& option : options) {
-    array.push_back({{"owner", option.owner}, {"key", option.key}, {"value", option.value}});
-  }
-  return array;
-}
-
-Json io_array(const std::vector<DescribedTensor>& tensors) {
-  Json array = Json::array();
-  for (const DescribedTensor& tensor : tensors) {
-    array.push_back({{"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}});
-  }
-  return array;
 }
 
 Json record_json(const RecordInfo& record, const Container& container, const SameBytes& same_bytes) {
@@ -152,11 +137,9 @@ Json graphs_json(const ContainerDescription& description) {
   Json array = Json::array();
   for (const RecordDescription& record : description.records) {
     for (const DescribedGraph& graph : record.graphs) {
-      Json json = {{"record", record.record_id},
-                   {"name", graph.name},
-                   {"inputs", io_array(graph.inputs)},
-                   {"outputs", io_array(graph.outputs)}};
-      if (graph.spill_fill_bytes != 0) json.add("spill_fill_bytes", graph.spill_fill_bytes);
+      Json json = {{"record", record.record_id}};
+      const Json facts = container::graph_json(graph);
+      for (const auto& [key, value] : *facts.members()) json.add(key, value);
       array.push_back(std::move(json));
     }
   }
@@ -167,9 +150,9 @@ Json options_json(const ContainerDescription& description) {
   Json records = Json::array();
   for (const RecordDescription& record : description.records) {
     if (record.options.empty()) continue;
-    records.push_back({{"record", record.record_id}, {"options", options_array(record.options)}});
+    records.push_back({{"record", record.record_id}, {"options", container::options_json(record.options)}});
   }
-  return {{"all", options_array(description.options)}, {"records", std::move(records)}};
+  return {{"all", container::options_json(description.options)}, {"records", std::move(records)}};
 }
 
 Json tensors_json(const RecordInfo& weights, const TensorTable& table) {

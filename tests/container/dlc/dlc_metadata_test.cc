@@ -17,6 +17,18 @@ using support::is_ok;
 const Names kEntries = {"htp.shared.weights.0", "htp.metadata.shared_weights.0_metadata", "htp.cache.57.0",
                         "htp.cache.69.0", "dlc.metadata2.3.0"};
 
+std::vector<std::string> names_of(const CacheFacts& facts) {
+  std::vector<std::string> names;
+  for (const DescribedGraph& graph : facts.graphs) names.push_back(graph.name);
+  return names;
+}
+
+std::string texts_of(const std::vector<DescribedOption>& options) {
+  std::string texts;
+  for (const DescribedOption& option : options) texts += option.key + "=" + option.value + " ";
+  return texts;
+}
+
 Result<Metadata> parse(std::string_view text) { return parse_metadata(text, 1000, kEntries); }
 
 TEST(DlcMetadata, FactsOfATargetAreFoundWhereverTheyStandInItsRow) {
@@ -33,7 +45,115 @@ TEST(DlcMetadata, FactsOfATargetAreFoundWhereverTheyStandInItsRow) {
   EXPECT_EQ(facts.sdk, (Version{2, 51, 0, 0}));
   EXPECT_EQ(facts.api, (Version{2, 38, 0, 0}));
   EXPECT_EQ(facts.blob, (Version{3, 3, 3, 0}));
-  EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend"}));
+  EXPECT_EQ(names_of(facts), (std::vector<std::string>{"prefill", "decode", "extend"}));
+  EXPECT_EQ(texts_of(facts.facts),
+            "backendId=6 backendApiVersion=5.51.0 contextBlobSize=8000 "
+            "timestamp=2026-01-01 12:00:00 UTC ");
+  EXPECT_EQ(metadata.value().written_at, "2026-01-01 12:00:07 UTC");
+}
+
+// Shows S4.50.
+TEST(DlcMetadata, InputsOutputsAndFactsOfAGraphAreReadWithTheirScales) {
+  const auto metadata = parse(support::kTwoSocMetadata);
+
+  ASSERT_TRUE(is_ok(metadata));
+  const DescribedGraph& prefill = metadata.value().caches[0].graphs.at(0);
+  ASSERT_EQ(prefill.inputs.size(), 2U);
+  EXPECT_EQ(prefill.inputs[0].name, "tokens");
+  EXPECT_EQ(prefill.inputs[0].dtype, "int32");
+  EXPECT_EQ(prefill.inputs[0].shape, (std::vector<std::int64_t>{1, 8}));
+  EXPECT_TRUE(prefill.inputs[0].scales.empty());
+  EXPECT_EQ(prefill.inputs[1].dtype, "uint8");
+  EXPECT_EQ(prefill.inputs[1].scales, (std::vector<DescribedScale>{{0.02941391058266163, -125}}));
+  ASSERT_EQ(prefill.outputs.size(), 1U);
+  EXPECT_EQ(prefill.outputs[0].scales, (std::vector<DescribedScale>{{0.5, 0}, {0.25, 3}}));
+  EXPECT_EQ(prefill.outputs[0].axis, 1U);
+  EXPECT_EQ(texts_of(prefill.options),
+            "optimizationLevel=3 htpDlbc=0 numHvxThreads=4 ioTensorSize=24576 opDataSize=12544 constSize=0 "
+            "sharedWeightsSize=12288 startOpIndex=0 endOpIndex=41 ");
+  EXPECT_EQ(metadata.value().undescribed_graphs, 0U);
+}
+
+// Returns metadata of one graph, with `tensor` as its only input.
+std::string with_input(const std::string& tensor) {
+  return R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [
+      {"graphName": "g", "graphBlobInfo": {"spillFillBufferSize": 7, "vtcmSize": 4}, "graphInputs": [)" +
+         tensor + R"(], "graphOutputs": []}]}]})";
+}
+
+TEST(DlcMetadata, AGraphThatIsNotUnderstoodKeepsItsNameAndIsCounted) {
+  const struct {
+    const char* tensor;
+    const char* why;
+  } cases[] = {
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_UNDEFINED", "dimensions": [1]})", "/graphInputs/0/dataType: found"},
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_INT_8", "dimensions": [-1]})",
+       "/graphInputs/0/dimensions/0: found -1"},
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_INT_8", "dimensions": 7})", "found 7; allowed: an array"},
+      {R"({"name": "", "dataType": "QNN_DATATYPE_INT_8", "dimensions": []})", "/graphInputs/0/name: found \"\""},
+      {R"({"name": "a\u0007", "dataType": "QNN_DATATYPE_INT_8", "dimensions": []})", "/graphInputs/0: "},
+      {"7", "/graphInputs/0: found 7"},
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [2], "quantizeParams": {
+          "definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET",
+          "axisScaleOffset": {"axis": 1, "scaleOffsets": []}}})",
+       "axis: found 1; allowed: a dimension below 1"},
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [2], "quantizeParams": {
+          "definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET",
+          "axisScaleOffset": {"axis": 0, "scaleOffsets": [{"scale": 1, "offset": 0}]}}})",
+       "has 1 scales for 2 indexes of dimension 0"},
+      {R"({"name": "x", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [2], "quantizeParams": {
+          "definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET",
+          "scaleOffset": {"scale": 1e400, "offset": 0}}})",
+       "scale: found 1e400; allowed: a number above 0"},
+  };
+  for (const auto& c : cases) {
+    const auto metadata = parse(with_input(c.tensor));
+    ASSERT_TRUE(is_ok(metadata)) << c.tensor;
+    const CacheFacts& facts = metadata.value().caches.at(0);
+    EXPECT_EQ(names_of(facts), (std::vector<std::string>{"g"}));
+    EXPECT_EQ(facts.graphs[0].spill_fill_bytes, 7U);
+    EXPECT_TRUE(facts.graphs[0].inputs.empty());
+    EXPECT_EQ(metadata.value().undescribed_graphs, 1U) << c.tensor;
+    EXPECT_NE(metadata.value().first_undescribed.find(c.why), std::string::npos) << metadata.value().first_undescribed;
+    EXPECT_NE(metadata.value().first_undescribed.find("\"g\" of \"htp.cache.57.0\""), std::string::npos);
+  }
+}
+
+// A container has 1 MiB for all its descriptions: what would not fit is left out, and the archive stays usable.
+TEST(DlcMetadata, InputsBeyondTheBudgetAreLeftOut) {
+  const auto graph = [](const std::string& name, std::size_t tensors) {
+    std::string text = R"({"graphName": ")" + name + R"(", "graphInputs": [)";
+    for (std::size_t i = 0; i < tensors; ++i) {
+      text += (i == 0 ? "" : ",") + (R"({"name": "t)" + std::to_string(i)) +
+              R"(", "dataType": "QNN_DATATYPE_INT_8", "dimensions": [1]})";
+    }
+    return text + "]}";
+  };
+  const auto metadata = parse(R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [)" + graph("small", 3) +
+                              "," + graph("large", 20000) + "," + graph("next", 2) + "]}]}");
+
+  ASSERT_TRUE(is_ok(metadata));
+  const auto& graphs = metadata.value().caches.at(0).graphs;
+  ASSERT_EQ(graphs.size(), 3U);
+  EXPECT_EQ(graphs[0].inputs.size(), 3U);
+  EXPECT_EQ(graphs[1].inputs.size(), 0U);
+  EXPECT_EQ(graphs[2].inputs.size(), 2U);
+  EXPECT_EQ(metadata.value().undescribed_graphs, 1U);
+  EXPECT_EQ(metadata.value().first_undescribed, "\"large\" of \"htp.cache.57.0\": they take more than 524288 bytes");
+}
+
+TEST(DlcMetadata, AGraphHasSixtyFourFactsAtMost) {
+  std::string blob = R"("vtcmSize": 4, "text": "no number")";
+  for (int i = 0; i < 100; ++i) blob += ", \"fact" + std::to_string(i) + "\": " + std::to_string(i);
+  const auto metadata = parse(R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [{"graphName": "g",
+      "graphBlobInfo": {)" + blob +
+                              "}}]}]}");
+
+  ASSERT_TRUE(is_ok(metadata));
+  const auto& options = metadata.value().caches.at(0).graphs.at(0).options;
+  EXPECT_EQ(options.size(), 64U);
+  EXPECT_EQ(options[1].key, "fact0");
+  EXPECT_EQ(options[1].owner, "qnn");
 }
 
 // Shows S1.23: the vendor writes graphBlobInfo after the name, a sorted text has it before the name.
@@ -46,8 +166,10 @@ TEST(DlcMetadata, ASpillFillSizeBelongsToTheGraphItStandsIn) {
 
   ASSERT_TRUE(is_ok(metadata));
   const CacheFacts& facts = metadata.value().caches.at(0);
-  EXPECT_EQ(facts.graphs, (std::vector<std::string>{"prefill", "decode", "extend", "wild"}));
-  EXPECT_EQ(facts.spill_fill_bytes, (std::vector<std::uint64_t>{4096, 1703936, 0, 0}));
+  EXPECT_EQ(names_of(facts), (std::vector<std::string>{"prefill", "decode", "extend", "wild"}));
+  std::vector<std::uint64_t> sizes;
+  for (const DescribedGraph& graph : facts.graphs) sizes.push_back(graph.spill_fill_bytes);
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{4096, 1703936, 0, 0}));
 }
 
 TEST(DlcMetadata, OtherSpellingsOfTheSameFactsAreRead) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "container/read/open.h"
 #include "support/memory_file.h"
@@ -59,6 +60,29 @@ TEST(Description, TheSpillFillSizeOfEveryGraphComesBack) {
   ASSERT_TRUE(read.ok()) << to_text(read.error());
   EXPECT_EQ(read.value().records[0].graphs[0].spill_fill_bytes, std::uint64_t{1} << 40);
   EXPECT_EQ(read.value().records[0].graphs[1].spill_fill_bytes, 0U);
+}
+
+TEST(Description, ScalesOfTensorsAndFactsOfGraphsComeBack) {
+  DescribedGraph graph{.name = "g", .inputs = {}, .outputs = {}};
+  graph.inputs.push_back({"x", "uint8", {1, 3}, {{0.02941391058266163, -125}}});
+  graph.outputs.push_back({"y", "int8", {2, 2}, {{0.5, 0}, {-1e300, INT64_MIN}}, 1});
+  graph.options = {{"optimizationLevel", "3", "qnn"}, {"cache_dir", "/somewhere", "qnn"}};
+  ContainerDescription description;
+  description.records.push_back(
+      {.record_id = 1, .producer = {}, .format = {}, .graphs = {graph}, .options = {}, .notes = {}});
+
+  const auto bytes = encode_description(description);
+  ASSERT_TRUE(bytes.ok()) << to_text(bytes.error());
+  const auto read = decode_description(bytes.value());
+  ASSERT_TRUE(read.ok()) << to_text(read.error());
+  const DescribedGraph& found = read.value().records[0].graphs[0];
+  EXPECT_EQ(found.inputs[0].scales, graph.inputs[0].scales);
+  EXPECT_EQ(found.outputs[0].scales, graph.outputs[0].scales);
+  EXPECT_EQ(found.outputs[0].axis, 1U);
+  ASSERT_EQ(found.options.size(), 2U);
+  EXPECT_EQ(found.options[0].key + "=" + found.options[0].value + " of " + found.options[0].owner,
+            "optimizationLevel=3 of qnn");
+  EXPECT_EQ(found.options[1].value, "given at run time");  // no path of a host is stored
 }
 
 TEST(Description, AReadThatFailsIsNotTakenForDamage) {

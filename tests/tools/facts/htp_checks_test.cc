@@ -53,6 +53,9 @@ TEST(FixedShapes, AreAskedOfBinariesForHexagonAlone) {
 
   EXPECT_TRUE(is_ok(check_fixed_shapes(described(binary("a", "htp", "v75"), {1, 3}, {}))));
   EXPECT_TRUE(is_ok(check_fixed_shapes(described(binary("a", "cpu", "aarch64"), {-1, 3}, {-1}))));
+  PackRecord stated = described(binary("a", "htp", "v75"), {-1}, {-1});
+  stated.description.graphs[0].options = {{"opDataSize", "7", "qnn"}};
+  EXPECT_TRUE(is_ok(check_fixed_shapes(stated)));  // the compiler itself says so
   PackRecord source = described(binary("a", "htp", "v75"), {-1}, {-1});
   source.type = RecordType::kSourceModel;
   EXPECT_TRUE(is_ok(check_fixed_shapes(source)));
@@ -68,6 +71,16 @@ TEST(QuantNotes, NameTheBinariesForHexagonOfWhichNothingIsSaid) {
               ElementsAre(AllOf(HasSubstr("3 binaries"), HasSubstr("\"a\", \"d\", \"e\""), Not(HasSubstr("\"c\"")))));
   EXPECT_THAT(quant_notes(records, {{"activation_type", "uint16", "quant"}}), IsEmpty());
   EXPECT_THAT(quant_notes(records, {{"activation_type", "uint16", "another"}}), Not(IsEmpty()));
+}
+
+TEST(QuantNotes, AScaleOfAnInputOrOutputSaysIt) {
+  PackRecord in = described(binary("a", "htp", "v75"), {3}, {3});
+  in.description.graphs[0].inputs[0].scales = {{0.5, -3}};
+  PackRecord out = described(binary("b", "htp", "v75"), {3}, {3});
+  out.description.graphs[0].outputs[0].scales = {{0.5, -3}};
+  EXPECT_THAT(quant_notes({in, out}, {}), IsEmpty());
+  out.description.graphs[0].outputs[0].scales = {};
+  EXPECT_THAT(quant_notes({in, out}, {}), ElementsAre(HasSubstr("a binary for htp was quantised: \"b\"")));
 }
 
 TEST(QuantNotes, CountTheBinariesBehindTheThird) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <limits>
 #include <string>
 
 #include "support/result_matchers.h"
@@ -101,6 +102,46 @@ TEST(QnnJson, FixedPointWithoutAScaleForTheWholeTensorIsTold) {
       found.value().notes,
       ElementsAre("graph \"prefill\": tensor \"x\" is uint8 in fixed point without a scale for the whole tensor; "
                   "it stays as it is"));
+}
+
+TEST(QnnJson, AScaleForEachIndexOfAnAxisIsKept) {
+  json document = of_utility();
+  json& x = document["info"]["graphs"][0]["info"]["graphInputs"][0]["info"];
+  x["quantizeParams"] = {
+      {"definition", "QNN_DEFINITION_DEFINED"},
+      {"quantizationEncoding", "QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET"},
+      {"axisScaleOffset",
+       {{"axis", 1},
+        {"numScaleOffsets", 3},
+        {"scaleOffsets",
+         {{{"scale", 0.5}, {"offset", 0}}, {{"scale", 0.25}, {"offset", -1}}, {{"scale", 0.125}, {"offset", -2}}}}}}};
+  document["info"]["graphs"][0]["info"]["graphBlobInfo"] = {{"info", {{"spillFillBufferSize", 9}, {"htpDlbc", 1}}}};
+
+  const auto found = parsed(document);
+
+  ASSERT_TRUE(is_ok(found));
+  const DescribedGraph& graph = found.value().described.at(0);
+  EXPECT_THAT(graph.inputs[0].scales,
+              ElementsAre(DescribedScale{0.5, 0}, DescribedScale{0.25, -1}, DescribedScale{0.125, -2}));
+  EXPECT_EQ(graph.inputs[0].axis, 1U);
+  EXPECT_FALSE(found.value().graphs[0].inputs[0].quantisation);
+  EXPECT_EQ(graph.spill_fill_bytes, 9U);
+  ASSERT_EQ(graph.options.size(), 1U);
+  EXPECT_EQ(graph.options[0].key + graph.options[0].value, "htpDlbc1");
+}
+
+TEST(QnnJson, AStrangeScaleOfAForeignContainerIsNotUsed) {
+  DescribedTensor tensor{"x", "uint8", {1}, {{0.5, -3}}};
+  EXPECT_EQ(described_quantisation(tensor), (TensorQuantisation{0.5, 3, ""}));
+  for (const DescribedScale& strange :
+       {DescribedScale{0, 0}, DescribedScale{-1, 0}, DescribedScale{std::numeric_limits<double>::quiet_NaN(), 0},
+        DescribedScale{std::numeric_limits<double>::infinity(), 0},
+        DescribedScale{1, std::numeric_limits<std::int64_t>::min()}}) {
+    tensor.scales = {strange};
+    EXPECT_FALSE(described_quantisation(tensor)) << strange.scale;
+  }
+  EXPECT_FALSE(described_quantisation({"x", "int32", {1}, {{0.5, 0}}}));
+  EXPECT_FALSE(described_quantisation({"x", "nonsense", {1}, {{0.5, 0}}}));
 }
 
 TEST(QnnJson, TheOlderSpellingOfSignedTypesIsUnderstood) {

@@ -5,6 +5,9 @@ one.
 """
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +67,27 @@ def test_attributes_that_readers_take_for_different_things_when_absent_are_there
         {"main_context": 0, "embed_mode": 0, "partition_name": b"second", "source": b"QNNExecutionProvider"}]
     assert [node.domain for node in nodes] == ["com.microsoft"] * 2
     assert [node.name for node in nodes] == ["first", "second"]
+
+
+def test_the_model_around_a_record_of_a_dlc_is_as_the_providers_own_writer_makes_it(fatctx, tmp_path):
+    archive = Path(__file__).resolve().parents[2] / "support" / "dlc_archive.py"
+    subprocess.run([sys.executable, archive, tmp_path / "model.dlc"], check=True)
+    fatctx("pack", "-o", "m.fatctx", "--name", "m", "--dlc", "model.dlc")
+    fatctx("wrap", "m.fatctx", "--device", "SM8650", "-o", "m_ctx.onnx")
+
+    model = onnx.load(tmp_path / "m_ctx.onnx")
+    onnx.checker.check_model(model)
+    nodes = [node for node in model.graph.node if node.op_type == "EPContext"]
+    first, second = ({one.name: onnx.helper.get_attribute_value(one) for one in node.attribute} for node in nodes)
+    assert first == {
+        "main_context": 1, "embed_mode": 0, "ep_cache_context": b"m_ctx_qnn.bin", "is_multi_soc_ep_context": 1,
+        "ep_sdk_version": b"v2.51.0.260101120000_1234", "max_size": 65536, "partition_name": b"prefill",
+        "source": b"QNNExecutionProvider"}
+    assert second["partition_name"] == b"decode" and "is_multi_soc_ep_context" not in second
+    assert {one.key: one.value for one in model.metadata_props} == {
+        "ep_compatibility_info.QNNExecutionProvider": "v2:6:2.51.0:5.51.0:0:57:0:0"}
+    inputs = {one.name: one.type.tensor_type.elem_type for one in model.graph.input}
+    assert inputs == {"tokens": onnx.TensorProto.INT32, "image_dq": onnx.TensorProto.FLOAT}
+    values = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    assert values["image_scale"] == pytest.approx(0.02941391058266163) and values["image_zp"] == 125
+    assert values["prefill.logits_zp"] == 135 and values["prefill.logits_zp"].dtype == "uint16"
