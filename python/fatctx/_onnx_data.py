@@ -5,7 +5,7 @@ A model is a protobuf message. Tensors appear only in the fields that `_CHILDREN
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Iterator, Optional, Union
 
 from .errors import Malformed
@@ -21,6 +21,8 @@ _CHILDREN = {
 }
 _DIMS, _DATA_TYPE, _NAME, _EXTERNAL_DATA, _DATA_LOCATION = 1, 2, 8, 13, 14  # of a tensor
 _EXTERNAL = 1  # a data location
+_OUTPUT, _OPERATOR, _DOMAIN = 2, 4, 7  # of a node
+_VALUE = 5  # of an attribute: its tensor
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class ExternalTensor:
     location: str
     offset: int
     size_bytes: Optional[int]
-    inner: bool  # not an initializer of the main graph
+    inner: bool  # neither an initializer nor a Constant node of the main graph
 
 
 def _not_a_model(why: str) -> Malformed:
@@ -117,16 +119,24 @@ def _external(data: memoryview, inner: bool) -> Optional[ExternalTensor]:
                           _number(name, "offset", entries.get("offset", "0")), size, inner)
 
 
+def _constant(node: memoryview) -> str:
+    """The output of a Constant node, which ONNX Runtime turns into an initializer of this name; empty for others."""
+    said = {number: _text(value) for number, value in _fields(node)
+            if number in (_OUTPUT, _OPERATOR, _DOMAIN) and isinstance(value, memoryview)}
+    constant = said.get(_OPERATOR) == "Constant" and said.get(_DOMAIN, "") in ("", "ai.onnx")
+    return said.get(_OUTPUT, "") if constant else ""
+
+
 def external_tensors(model: Union[bytes, bytearray, memoryview]) -> list[ExternalTensor]:
     """Tensors outside of the model, those of the main graph first. Raises Malformed."""
     found: list[ExternalTensor] = []
     any_graph = False
-    waiting = [(_MODEL, memoryview(model), False)]
-    for kind, data, inner in waiting:  # grows as it is walked: no model makes this recurse
+    waiting = [(_MODEL, memoryview(model), False, "")]
+    for kind, data, inner, constant in waiting:  # grows as it is walked: no model makes this recurse
         if kind == _TENSOR:
             tensor = _external(data, inner)
             if tensor is not None:
-                found.append(tensor)
+                found.append(replace(tensor, name=constant) if constant else tensor)
             continue
         for number, value in _fields(data):
             child = _CHILDREN.get((kind, number))
@@ -136,7 +146,13 @@ def external_tensors(model: Union[bytes, bytearray, memoryview]) -> list[Externa
                 raise _not_a_model(f"field {number} is not a message")
             any_graph = any_graph or child == _GRAPH
             main = (kind, child) == (_MODEL, _GRAPH) or ((kind, child) == (_GRAPH, _TENSOR) and not inner)
-            waiting.append((child, value, not main))
+            name = ""
+            if (kind, child) == (_GRAPH, _NODE) and not inner:
+                name = _constant(value)
+            elif kind == _NODE or (kind == _ATTRIBUTE and number == _VALUE):
+                name = constant
+            main = main or (child == _TENSOR and kind == _ATTRIBUTE and bool(name))
+            waiting.append((child, value, not main, name))
     if not any_graph:
         raise _not_a_model("it has no graph")
     return sorted(found, key=lambda tensor: tensor.inner)

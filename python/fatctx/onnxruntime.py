@@ -258,9 +258,9 @@ def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:
             raise NotFound(f"{path}: the model has tensor '{tensor.name}' in '{tensor.location}', and no weight blob "
                            f"stands for that file; files there are: {_quoted([b.location for b in blobs])}")
         if tensor.inner and route == "file_buffers":
-            raise Unsupported(f"{path}: tensor '{tensor.name}' belongs to an inner graph, which ONNX Runtime reads "
-                              f"from the file '{tensor.location}' whatever is attached; use the route initializers, "
-                              "or fatctx export")
+            raise Unsupported(f"{path}: tensor '{tensor.name}' is in the body of a node, in a function or in an "
+                              f"attribute, and ONNX Runtime reads it from the file '{tensor.location}' whatever is "
+                              "attached; use the route initializers, or fatctx export")
         _compare_tensor(path, tensor, blob)
     return bool(tensors)
 

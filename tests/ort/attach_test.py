@@ -261,7 +261,7 @@ def test_initializers_of_inner_graphs_are_taken_by_name_only(tmp_path):
     (tmp_path / "w.bin").write_bytes(bytes(2 * half))
     options = ort.SessionOptions()
 
-    with pytest.raises(fatctx.errors.Unsupported, match="'inner' belongs to an inner graph"):
+    with pytest.raises(fatctx.errors.Unsupported, match="'inner' is in the body of a node"):
         attach_weights(options, file, model=path, route="file_buffers")
     attach_weights(options, file, model=path, route="initializers")
 

@@ -488,7 +488,7 @@ TEST_F(AttachWeights, InitializersOfInnerGraphsAreTakenByNameOnly) {
 
   const auto refused = attach(options, open, {.route = AttachRoute::kFileBuffers, .model = view_of(model)});
   ASSERT_TRUE(fails_with(refused, ErrorCode::kUnsupported));
-  EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w1\" belongs to an inner graph"));
+  EXPECT_THAT(refused.error().message, HasSubstr("tensor \"w1\" is in the body of a node"));
 
   const auto attached = attach(options, open, {.route = AttachRoute::kInitializers, .model = view_of(model)});
   ASSERT_TRUE(is_ok(attached));

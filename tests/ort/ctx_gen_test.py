@@ -164,7 +164,18 @@ def test_verbose_tells_options_steps_times_records_and_how_the_target_is_known(r
     assert re.fullmatch(r"step 3: convert and compile model2\.onnx into the context, \d+\.\d\d s", steps[2])
     assert steps[3:] == ["step 4: repeat for more models: none",
                          "step 5: write model1.fatctx, model1_ctx.onnx, model2_ctx.onnx"]
+    assert re.search(r"^device: ort-cpu onnx sdk 1\.\d+$", done.stderr, re.MULTILINE)
+    assert re.search(r"^chosen: prefill \(ort-cpu onnx sdk 1\.\d+\) for unit prefill: T3 OPTIMAL", done.stderr, re.MULTILINE)
+    assert "chosen: none" not in done.stderr
     assert "prefill.weights" in done.stdout and "context_binary" in done.stdout
+
+
+def test_a_context_model_asks_for_no_newer_onnx_than_its_model(run, models, tmp_path):
+    """ONNX Runtime writes its own newest version, and an older one refuses the model before the provider is asked."""
+    run("-e", "reference", "model1.onnx")
+    before, after = (onnx.load(str(tmp_path / name), load_external_data=False) for name in ("model1.onnx", "model1_ctx.onnx"))
+    assert after.ir_version == before.ir_version
+    assert {opset.domain for opset in after.opset_import} == {"", "com.microsoft"}
 
 
 def test_verbose_tells_of_every_model_and_of_what_the_table_of_socs_leaves_open(run, models, tmp_path):

@@ -275,6 +275,8 @@ def test_a_number_that_the_table_does_not_know_is_handed_on_and_told_of(ctx_gen,
     assert "-i: soc_model: no SoC of table" in done.stderr
     assert f"has the QNN number {number}{more}; it is handed on as it is" in done.stderr
     assert f"soc_model {number}: a part that is not known, arch not known" in done.stderr
+    assert f"this machine has no such device; on one of the target, htp soc {number}:" in done.stderr
+    assert "chosen: none" not in done.stderr
     assert handed_on(tmp_path) == {"soc_model": number}
     key = binary_of(tmp_path / "model1.fatctx").key
     assert (key.qnn_soc, key.part, key.arch) == (int(number), "", "")

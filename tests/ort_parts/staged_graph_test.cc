@@ -1,5 +1,5 @@
 // The intermediate files of a compilation, read back.
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_tensors.h"
 
 #include <limits>
 #include <span>
@@ -91,7 +91,9 @@ TEST_F(Staged, APlaceThatIsNotSaidWholeIsMalformed) {
 TEST_F(Staged, AModelHoldsTwoGigabytes) {
   constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
   EXPECT_TRUE(is_ok(check_model_size(kMost)));
-  EXPECT_TRUE(fails_with(check_model_size(kMost + 1), ErrorCode::kLimitExceeded));
+  const auto larger = check_model_size(kMost + 1);
+  ASSERT_TRUE(fails_with(larger, ErrorCode::kLimitExceeded));
+  EXPECT_THAT(larger.error().message, HasSubstr("let the nodes take large tensors as inputs instead of attributes"));
 }
 
 }  // namespace staged_graph_test

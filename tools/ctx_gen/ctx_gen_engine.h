@@ -23,6 +23,7 @@ struct EngineRequest {
   std::string provider;  // its name
   std::string library;   // absolute path
   std::vector<EngineModel> models;
+  bool optimise_in_session = true;  // false: ONNX Runtime hands the models to the provider as they are
   bool verbose = false;
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(std::size_t)> begins = {};  // called with the index of a model when it starts

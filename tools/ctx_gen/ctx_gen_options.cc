@@ -115,6 +115,7 @@ constexpr std::string_view kReferenceOptions[] = {"group",
                                                   "max_copied_bytes",
                                                   "require_local",
                                                   "verify",
+                                                  "grow_constants",
                                                   "minimum_generation",
                                                   "optimization"};
 constexpr std::string_view kOpenVinoOptions[] = {"device_type",

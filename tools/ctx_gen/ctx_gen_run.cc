@@ -31,6 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCpuBackend = "qnn-cpu";
+// The target of the records of our own provider (docs/onnxruntime.md).
+constexpr const char* kOwnBackend = "ort-cpu";
+constexpr const char* kOwnArch = "onnx";
 constexpr std::size_t kMaxSessionEntry = 8192;  // of a session entry; providers get their options as such entries
 
 std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
@@ -69,6 +72,8 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
   EngineRequest request;
   request.provider = std::string(plan.provider.name);
   request.library = library.path;
+  // Our own provider optimises by itself, as far as its option "optimization" says.
+  request.optimise_in_session = !plan.provider.is_reference();
   for (const CtxGenModel& model : plan.models) {
     EngineModel made;
     made.input = absolute(model.input);
@@ -100,6 +105,15 @@ Result<EngineRequest> request_for(const CtxGenPlan& plan, const ProviderLibrary&
     request.models.push_back(std::move(made));
   }
   return request;
+}
+
+// Lets an older ONNX Runtime read the models, so that our provider can say which version it needs.
+Status lower_versions(const CtxGenPlan& plan, const WorkFolder& work) {
+  if (!plan.provider.is_reference()) return Done{};
+  for (const CtxGenModel& model : plan.models) {
+    FATCTX_TRY(write_onnx_with_versions_of(model.input, work.file(model.output), work.file(model.output)));
+  }
+  return Done{};
 }
 
 // Adds prefixes to node names afterwards, because ONNX Runtime names the nodes and looks them up by these
@@ -241,8 +255,46 @@ Status read_records(const std::string& path, CtxGenResult& result) {
   return Done{};
 }
 
-// Adds the lines of -v: the target of the records and its source, then whether this machine would choose
-// them.
+// Returns the device that our own provider asks for, which is a version of ONNX Runtime and no chip.
+Device device_of_runtime(const std::string& runtime) {
+  Device device;
+  device.backend = kOwnBackend;
+  device.arch = kOwnArch;
+  if (const auto version = parse_version(runtime.substr(0, runtime.rfind('.'))); version.ok()) {
+    device.sdk = version.value();
+  }
+  return device;
+}
+
+// Returns the device that a record was compiled for.
+Device device_of_target(const SelectionKey& key) {
+  Device device;
+  device.backend = std::string(key.backend);
+  if (!key.part.empty()) device.part = std::string(key.part);
+  if (key.qnn_soc != 0) device.qnn_soc = key.qnn_soc;
+  if (!key.arch.empty()) device.arch = std::string(key.arch);
+  if (key.vtcm_mb != 0) device.vtcm_mb = key.vtcm_mb;
+  if (key.sdk != Version{}) device.sdk = key.sdk;
+  return device;
+}
+
+// Explains which records this machine chooses. If it has no device of theirs, explains it for the device that the first
+// of them was compiled for.
+void tell_choice(const CtxGenPlan& plan, const Container& container, const Detection& detection, CtxGenResult& result) {
+  const std::vector<Candidate> candidates = container.candidates();
+  Device device =
+      plan.provider.is_reference() ? device_of_runtime(result.engine.runtime) : device_for(detection, candidates);
+  auto selection = container.select(device, {});
+  if (selection.ok() && selection.value().chosen.empty() && !candidates.empty()) {
+    device = device_of_target(candidates.front().key);
+    result.provenance.push_back(
+        fmt::format("this machine has no such device; on one of the target, {}:", target_text(candidates.front().key)));
+    selection = container.select(device, {});
+  }
+  if (selection.ok()) result.provenance.push_back(explain_text(selection.value(), candidates, device, {}));
+}
+
+// Adds the lines of -v: the target of the records and its source, then which of them a device chooses.
 Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenResult& result) {
   result.provenance.push_back(fmt::format("library: {} ({})", result.library.path, result.library.found_by));
   result.provenance.push_back(fmt::format("device: {}, ONNX Runtime {}", result.engine.device, result.engine.runtime));
@@ -261,9 +313,7 @@ Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenRe
   const Device& device = device_for(detection, candidates);
   result.provenance.push_back(fmt::format("this machine: {} {} (known by {})", device.backend,
                                           device.arch.value_or("unknown"), detection.decided_by));
-  if (const auto selection = container.select(device, {}); selection.ok()) {
-    result.provenance.push_back(explain_text(selection.value(), candidates, device, {}));
-  }
+  tell_choice(plan, container, detection, result);
   return Done{};
 }
 
@@ -283,6 +333,7 @@ Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flag
     line.step(index, plan.models.size(), fs::path(plan.models[index].input).filename().string());
   };
   FATCTX_ASSIGN(result.engine, engine(request));
+  FATCTX_TRY(lower_versions(plan, work));
   FATCTX_TRY(add_node_prefixes(plan, work));
   if (!plan.provider.is_reference()) {
     FATCTX_ASSIGN(Manifest manifest, binaries_of(plan, work, result));

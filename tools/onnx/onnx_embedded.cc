@@ -21,6 +21,27 @@ constexpr std::uint64_t kPage = 4096;
 // instructions.
 unsigned alignment_log2(std::uint64_t size) { return size >= kPage ? 12 : 6; }
 
+// Returns the error for a model without weights that can be taken. Tells whether others exist.
+Error no_weights(const OnnxModel& model, const std::string& model_path, std::uint64_t min_size) {
+  const auto smaller = read_embedded(model_path, 1);
+  std::uint64_t largest = 0;
+  if (smaller.ok()) {
+    for (const OnnxEmbedded& one : smaller.value()) largest = std::max<std::uint64_t>(largest, one.bytes.size());
+  }
+  std::string text = fmt::format(
+      "{}: no initializer or Constant node of the main graph has {} bytes or more inside of "
+      "the model",
+      model_path, min_size);
+  if (largest != 0) {
+    text += fmt::format("; the largest has {} bytes, and embedded=BYTES takes smaller ones", largest);
+  } else if (!model.external_files.empty()) {
+    text += "; its weights are external data, which --weights takes without \"embedded\"";
+  } else {
+    text += "; weights of branches, loop bodies and functions are taken by fatctx ctx-gen";
+  }
+  return {ErrorCode::kInvalidArgument, std::move(text)};
+}
+
 }  // namespace
 
 std::string embedded_location(const std::string& model_path) {
@@ -38,10 +59,7 @@ Result<EmbeddedWeights> embedded_weights(const OnnxModel& model, const std::stri
   }
   FATCTX_ASSIGN(const std::vector<OnnxEmbedded> embedded, read_embedded(model_path, min_size));
   if (embedded.empty()) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: no initializer inside of the model has {} bytes or more; embedded=BYTES asks for "
-                             "smaller ones",
-                             model_path, min_size)};
+    return no_weights(model, model_path, min_size);
   }
   EmbeddedWeights weights;
   weights.options.push_back({.key = std::string(kOnnxLocation), .value = location, .owner = "onnx"});

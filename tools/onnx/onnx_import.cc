@@ -485,6 +485,27 @@ Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint
   return Done{};
 }
 
+// Turns Constant nodes of the main graph into initializers of the same name, which ONNX Runtime does as well. One that
+// gives an output of the graph stays.
+void constants_become_initializers(onnx::GraphProto& graph) {
+  std::set<std::string> outputs;
+  for (const auto& output : graph.output()) outputs.insert(output.name());
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    const bool constant = node.op_type() == "Constant" && (node.domain().empty() || node.domain() == "ai.onnx") &&
+                          node.attribute_size() == 1 && node.attribute(0).name() == "value" &&
+                          node.attribute(0).has_t() && node.output_size() == 1 && !outputs.contains(node.output(0));
+    if (!constant) {
+      *kept.Add() = std::move(node);
+      continue;
+    }
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor = std::move(*node.mutable_attribute(0)->mutable_t());
+    tensor.set_name(node.output(0));
+  }
+  graph.mutable_node()->Swap(&kept);
+}
+
 // Turns the chosen initializers into external data.
 void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>& moved) {
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
@@ -518,7 +539,8 @@ std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
 }
 
 Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::uint64_t min_size) {
-  FATCTX_ASSIGN(const onnx::ModelProto model, load(path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load(path));
+  constants_become_initializers(*model.mutable_graph());
   std::vector<OnnxEmbedded> found;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
     if (lies_outside(tensor)) continue;
@@ -539,6 +561,7 @@ Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::ui
 
 Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places) {
   FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  if (!places.moved.empty()) constants_become_initializers(*model.mutable_graph());
   move_out(*model.mutable_graph(), places.moved);
   PointedModel pointed;
   const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, places, pointed.tensors); };
@@ -598,9 +621,33 @@ Result<std::uint64_t> write_onnx_with_node_prefix(const std::string& model_path,
   return changed;
 }
 
+Status write_onnx_with_versions_of(const std::string& source, const std::string& model_path,
+                                   const std::string& output) {
+  FATCTX_ASSIGN(const onnx::ModelProto original, load(source));
+  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  model.set_ir_version(std::min(model.ir_version(), original.ir_version()));
+  std::set<std::string> used = {""};
+  for (const onnx::NodeProto& node : model.graph().node()) used.insert(node.domain());
+  google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> kept;
+  for (const onnx::OperatorSetIdProto& opset : model.opset_import()) {
+    if (used.contains(opset.domain())) *kept.Add() = opset;
+  }
+  model.mutable_opset_import()->Swap(&kept);
+  return save(model, output);
+}
+
 Result<OnnxModel> read_onnx(const std::string& path) {
   FATCTX_ASSIGN(onnx::ModelProto model, load(path));
   OnnxModel result;
+  list_operators(model.graph(), result.operators);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) list_operators(node, result.operators);
+  }
+  if (!list_quantised_types(model.graph(), result)) {
+    result.activation_types.clear();
+    result.weight_types.clear();
+  }
+  constants_become_initializers(*model.mutable_graph());
   std::set<std::string> initializer_names;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
     auto initializer = initializer_of(tensor);
@@ -626,14 +673,6 @@ Result<OnnxModel> read_onnx(const std::string& path) {
   const Values values = values_of(model.graph());
   for (auto& node : *model.mutable_graph()->mutable_node()) {
     if (node.op_type() == "EPContext") result.ep_contexts.push_back(ep_context_of(model.graph(), values, node));
-  }
-  list_operators(model.graph(), result.operators);
-  for (const onnx::FunctionProto& function : model.functions()) {
-    for (const onnx::NodeProto& node : function.node()) list_operators(node, result.operators);
-  }
-  if (!list_quantised_types(model.graph(), result)) {
-    result.activation_types.clear();
-    result.weight_types.clear();
   }
   for (const auto& entry : model.metadata_props()) result.metadata[entry.key()] = entry.value();
   return result;

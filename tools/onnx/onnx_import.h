@@ -77,7 +77,7 @@ struct OnnxEpContext {
 
 struct OnnxModel {
   DescribedGraph graph;  // without initializers among its inputs; -1 for a dimension that is not fixed
-  std::vector<OnnxInitializer> initializers;  // of the main graph
+  std::vector<OnnxInitializer> initializers;  // of the main graph, with its Constant nodes by the name of their output
   std::vector<OnnxInitializer> inner;         // all other tensors outside the model: those of inner graphs
   std::vector<std::string> external_files;    // the files with tensors outside the model; relative, each once
   std::vector<OnnxEpContext> ep_contexts;
@@ -149,6 +149,12 @@ struct PointedModel {
 // Errors: those of read_onnx; io.
 [[nodiscard]] Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, std::int64_t max_size,
                                                              const std::string& output);
+
+// Writes the context model at `model_path` again to `output`, with the version of ONNX and the operator sets that its
+// nodes and `source`, the model it was compiled from, need. ONNX Runtime writes its own newest ones, and an older one
+// then refuses the model before a provider can say why it does not fit. Errors: those of read_onnx; io.
+[[nodiscard]] Status write_onnx_with_versions_of(const std::string& source, const std::string& model_path,
+                                                 const std::string& output);
 
 // Writes the model at `model_path` again to `output`, with `prefix` before the name of every EPContext node that does
 // not begin with it yet: the names say which part of a larger model they are. Returns how many were changed.

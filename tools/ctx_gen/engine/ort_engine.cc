@@ -148,6 +148,7 @@ Result<Ort::ConstEpDevice> device_of(Ort::Env& env, const EngineRequest& request
 Status compile(Ort::Env& env, Ort::ConstEpDevice device, const EngineRequest& request, const EngineModel& model) {
   Ort::SessionOptions options;
   options.SetLogSeverityLevel(request.verbose ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_FATAL);
+  if (!request.optimise_in_session) options.SetGraphOptimizationLevel(ORT_DISABLE_ALL);
   for (const auto& [key, value] : model.session_entries) options.AddConfigEntry(key.c_str(), value.c_str());
   std::unordered_map<std::string, std::string> provider_options(model.provider_options.begin(),
                                                                 model.provider_options.end());

@@ -188,9 +188,10 @@ Status compare_with_model(const Container& container, const std::vector<ChosenBl
     if (tensor.inner && route == AttachRoute::kFileBuffers) {
       return in_file(
           container, ErrorCode::kUnsupported,
-          fmt::format("tensor \"{}\" belongs to an inner graph, which ONNX Runtime reads from the file \"{}\" "
-                      "whatever is attached; use the route initializers, or fatctx export",
-                      tensor.name, tensor.location));
+          fmt::format(
+              "tensor \"{}\" is in the body of a node, in a function or in an attribute, and ONNX Runtime reads "
+              "it from the file \"{}\" whatever is attached; use the route initializers, or fatctx export",
+              tensor.name, tensor.location));
     }
     if (const auto same = compare_tensor(tensor, *blob->second); !same.ok()) {
       return in_context(same.error(), container.report().path);

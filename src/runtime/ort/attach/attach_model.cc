@@ -33,6 +33,8 @@ constexpr Child kChildren[] = {
 };
 
 enum TensorField : std::uint32_t { kDims = 1, kDataType = 2, kName = 8, kExternalData = 13, kDataLocation = 14 };
+enum NodeField : std::uint32_t { kNodeOutput = 2, kNodeOperator = 4, kNodeDomain = 7 };
+constexpr std::uint32_t kAttributeTensor = 5;
 constexpr std::uint64_t kExternalLocation = 1;
 
 Error not_a_model(std::string_view why) {
@@ -188,7 +190,26 @@ struct Waiting {
   Kind kind;
   ByteView bytes;
   bool inner;
+  std::string constant = {};  // output of the Constant node of the main graph that the message belongs to
 };
+
+// Returns the output of a Constant node, and nothing for other nodes. ONNX Runtime turns the node into an initializer
+// of this name.
+Result<std::string> constant_name(ByteView node) {
+  std::string output;
+  std::string operator_type;
+  std::string domain;
+  Fields fields(node);
+  for (;;) {
+    FATCTX_ASSIGN(const std::optional<Field> field, fields.next());
+    if (!field) break;
+    if (!field->delimited) continue;
+    if (field->number == kNodeOutput) output = text_of(field->bytes);
+    if (field->number == kNodeOperator) operator_type = text_of(field->bytes);
+    if (field->number == kNodeDomain) domain = text_of(field->bytes);
+  }
+  return operator_type == "Constant" && (domain.empty() || domain == "ai.onnx") ? output : std::string();
+}
 
 }  // namespace
 
@@ -197,11 +218,12 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
   bool any_graph = false;
   std::vector<Waiting> waiting = {{Kind::kModel, model, false}};
   for (std::size_t at = 0; at < waiting.size(); ++at) {
-    const Waiting message = waiting[at];
+    const Waiting message = waiting[at];  // a copy, because the list grows
     if (message.kind == Kind::kTensor) {
       FATCTX_ASSIGN(std::optional<ModelTensor> tensor, external_of(message.bytes));
       if (!tensor) continue;
       tensor->inner = message.inner;
+      if (!message.constant.empty()) tensor->name = message.constant;
       found.push_back(std::move(*tensor));
       continue;
     }
@@ -216,7 +238,16 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
       any_graph = any_graph || child->kind == Kind::kGraph;
       const bool main_graph = message.kind == Kind::kModel && child->kind == Kind::kGraph;
       const bool main_tensor = message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kTensor;
-      waiting.push_back({child->kind, field->bytes, !main_graph && !main_tensor});
+      Waiting next = {child->kind, field->bytes, !main_graph && !main_tensor};
+      if (message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kNode) {
+        FATCTX_ASSIGN(next.constant, constant_name(field->bytes));
+      } else if (message.kind == Kind::kNode) {
+        next.constant = message.constant;
+      } else if (field->number == kAttributeTensor && !message.constant.empty()) {
+        next.constant = message.constant;
+        next.inner = false;
+      }
+      waiting.push_back(std::move(next));
     }
   }
   if (!any_graph) return not_a_model("it has no graph");

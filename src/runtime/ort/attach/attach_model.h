@@ -19,8 +19,8 @@ struct ModelTensor {
   std::string location;
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> size_bytes;
-  // True for all tensors but initializers of the main graph: those in the body of a node, a function or an attribute,
-  // and sparse ones.
+  // True for all tensors but initializers and Constant nodes of the main graph: those in the body of a node, a function
+  // or another attribute, and sparse ones. A Constant node has the name of its output.
   bool inner = false;
 };
 

@@ -9,7 +9,7 @@
 #include "fatctx/container.h"
 #include "fatctx/description.h"
 #include "fatctx/model.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 

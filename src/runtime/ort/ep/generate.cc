@@ -18,19 +18,20 @@
 #include "mapping/same_file.h"
 #include "mapping/work_folder.h"
 #include "runtime/ort/ep/graph_context.h"
-#include "runtime/ort/ep/graph_tensors.h"
-#include "runtime/ort/ep/graph_write.h"
-#include "runtime/ort/ep/optimise.h"
 #include "runtime/ort/ep/share_group.h"
 #include "runtime/ort/ep/weight_location.h"
 #include "runtime/ort/ep/weight_pool.h"
+#include "runtime/ort/graph/graph_stage.h"
+#include "runtime/ort/graph/graph_tensors.h"
+#include "runtime/ort/graph/graph_write.h"
 
 namespace fatctx::ort {
 namespace {
 
 constexpr std::string_view kExtension = ".fatctx";
 constexpr std::string_view kContextSuffix = "_ctx";
-constexpr double kMuchLarger = 1.25;
+constexpr double kMuchLarger = 1.2;
+constexpr double kSpareBytes = 64 << 10;  // nodes have more bytes in a graph than in a small model
 
 // Makes a valid name: records and units must not contain '/' or control characters, names of graphs may.
 std::string name_of_unit(const std::string& prefix, const std::string& graph) {
@@ -166,42 +167,43 @@ Result<Target> choose_target(const Ort::ConstGraph& graph, const Options& option
 // A graph that is being packed, in files of a work folder.
 struct Staged {
   mapping::WorkFolder folder;
-  StagedGraph graph;
+  StagedResult result;
   DescribedGraph ports;
-  std::uint64_t bytes_before = 0;  // size of the weights before optimisation
 };
 
-std::uint64_t external_bytes(const StagedGraph& graph) {
-  std::uint64_t sum = 0;
-  for (const ExternalTensor& tensor : graph.tensors()) sum += tensor.size_bytes;
-  return sum;
-}
-
 Result<Staged> stage(mapping::WorkFolder folder, const GraphToCompile& graph, const std::string& unit,
-                     Optimisation level, const Ort::Env& env) {
-  const std::string written = folder.path_of("graph.onnx");
-  FATCTX_TRY(write_graph(graph.graph, graph.fused, unit, written, "graph.weights"));
-  FATCTX_ASSIGN(StagedGraph staged, StagedGraph::read(written));
-  const std::uint64_t before = external_bytes(staged);
-  if (level != Optimisation::kNone) {
-    const OptimisedFiles out = {.model = folder.path_of("optimised.onnx"), .weights = "optimised.weights"};
-    FATCTX_TRY(optimise_graph(env, written, level, out));
-    FATCTX_ASSIGN(staged, StagedGraph::read(out.model));
-  }
-  return Staged{.folder = std::move(folder),
-                .graph = std::move(staged),
-                .ports = describe_graph(graph.fused, unit),
-                .bytes_before = before};
+                     const ProviderOptions& options, const Ort::Env& env) {
+  const std::string source = graph.graph.GetModelPath();
+  FATCTX_ASSIGN(StagedResult staged, stage_graph(folder, {graph.graph, graph.fused, unit, source},
+                                                 {options.optimisation, options.grow_constants}, env));
+  return Staged{.folder = std::move(folder), .result = std::move(staged), .ports = describe_graph(graph.fused, unit)};
 }
 
-std::vector<std::string> warnings_of(const Staged& staged) {
-  const std::uint64_t after = external_bytes(staged.graph);
-  if (static_cast<double>(after) <= kMuchLarger * static_cast<double>(staged.bytes_before)) return {};
-  return {
-      fmt::format("optimising made {} bytes of weights {} bytes (constants were worked out beforehand, such as "
-                  "weights that are stored as int8 and used as float32); the provider option "
-                  "\"optimization\" = \"none\" keeps them as they are",
-                  staged.bytes_before, after)};
+std::vector<std::string> warnings_of(const Staged& staged, const GraphToCompile& graph, const Options& options) {
+  std::vector<std::string> warnings;
+  const std::string source = graph.graph.GetModelPath();
+  if (options.provider.optimisation == Optimisation::kNone && staged.result.optimised_by_session) {
+    warnings.push_back(fmt::format(
+        "\"optimization\" = \"none\" holds for this provider, but the session has optimised {} before it asked: set "
+        "the "
+        "graph optimization level of the session to ORT_DISABLE_ALL, or use the Compile API or fatctx ctx-gen",
+        source));
+  }
+  const std::uint64_t of_file = source.empty() ? 0 : bytes_of_model(source);
+  const std::uint64_t of_model = of_file != 0 ? of_file : staged.result.source_bytes;
+  std::uint64_t stored = staged.result.graph.size_bytes();
+  for (const ExternalTensor& tensor : staged.result.graph.tensors()) stored += tensor.size_bytes;
+  if (static_cast<double>(stored) > kMuchLarger * static_cast<double>(of_model) + kSpareBytes) {
+    warnings.push_back(fmt::format(
+        "the model has {} bytes, and its graph and weights in the container {} bytes, because constants were worked "
+        "out beforehand, such as weights that are stored as int8 and used as float32; {}",
+        of_model, stored,
+        options.provider.grow_constants
+            ? "the provider option \"grow_constants\" asks for it"
+            : "if the session did it, set its graph optimization level to ORT_DISABLE_ALL; the provider option "
+              "\"optimization\" = \"none\" keeps all others as they are"));
+  }
+  return warnings;
 }
 
 // Returns the weight blobs of a container, read through a descriptor and not through a map. `only` restricts them to
@@ -250,11 +252,11 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
     }
   }
   std::set<std::string> blobs;
-  for (std::size_t i = 0; i < staged.graph.tensors().size(); ++i) {
-    const ExternalTensor& tensor = staged.graph.tensors()[i];
+  for (std::size_t i = 0; i < staged.result.graph.tensors().size(); ++i) {
+    const ExternalTensor& tensor = staged.result.graph.tensors()[i];
     FATCTX_ASSIGN(const PlaceInBlob place, pool.place(tensor, staged.folder.path_of(tensor.location)));
     const auto location = locations.find(place.blob);
-    staged.graph.point(i, location == locations.end() ? place.blob : location->second, place.offset);
+    staged.result.graph.point(i, location == locations.end() ? place.blob : location->second, place.offset);
     blobs.insert(place.blob);
   }
   PackRecord graph;
@@ -266,7 +268,7 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   graph.key.arch = kArch;
   const RuntimeVersion version = runtime_version();
   graph.key.sdk = Version{.major = version.major, .minor = version.minor};
-  FATCTX_ASSIGN(graph.source.bytes, staged.graph.bytes());
+  FATCTX_ASSIGN(graph.source.bytes, staged.result.graph.bytes());
   graph.weights.assign(blobs.begin(), blobs.end());
   graph.description.format = "onnx-graph";
   graph.description.producer =
@@ -312,7 +314,7 @@ Result<std::string> read_whole(const std::string& path) {
 Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& options, const Ort::Env& env,
                                     const std::string& unit) {
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_temporary());
-  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider, env));
   WeightPool pool;
   FATCTX_ASSIGN(auto records, make_records(staged, unit, options.provider, nullptr, pool));
   const std::string path = staged.folder.path_of("embedded.fatctx");
@@ -327,7 +329,7 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
                    .node = std::move(node),
                    .written = std::nullopt,
                    .model = {},
-                   .warnings = warnings_of(staged)};
+                   .warnings = warnings_of(staged, graph, options)};
 }
 
 Result<Written> write(Staged& staged, const Target& target, bool overwrite, const std::string& unit,
@@ -408,7 +410,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
   }
   ModelFile model = {.path = target.model, .before = identity_of(target.model)};
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));
-  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider.optimisation, env));
+  FATCTX_ASSIGN(Staged staged, stage(std::move(folder), graph, unit, options.provider, env));
   WeightPool pool;
   FATCTX_ASSIGN(Written written,
                 write(staged, target, overwrite, unit, options.provider, sharing ? &*sharing : nullptr, pool));
@@ -419,7 +421,7 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
     return std::move(opened).error();
   }
   if (sharing) sharing->written(opened.value(), with_new_blob(std::move(pool), opened.value()));
-  for (std::string& warning : warnings_of(staged)) warnings.push_back(std::move(warning));
+  for (std::string& warning : warnings_of(staged, graph, options)) warnings.push_back(std::move(warning));
   warnings.insert(warnings.end(), written.warnings().begin(), written.warnings().end());
   ContextNode node;
   node.name = graph.fused.GetName();

@@ -146,6 +146,8 @@ constexpr Option kOptions[] = {
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_word(key, text, kOptimisation, options.optimisation);
      }},
+    {"grow_constants", [](std::string_view key, std::string_view text,
+                          ProviderOptions& options) { return read_word(key, text, kSwitch, options.grow_constants); }},
     {"inject_restart_at_run",
      [](std::string_view key, std::string_view text, ProviderOptions& options) {
        return read_number(key, text, options.inject_restart_at_run);

@@ -10,7 +10,8 @@
 
 #include "fatctx/container.h"
 #include "fatctx/description.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
+#include "runtime/ort/graph/optimise.h"
 
 namespace fatctx::ort {
 
@@ -20,9 +21,6 @@ enum class MemoryMode : std::uint8_t {
   kFullSpeed,  // "full_speed": one rearranged copy of each prepacked weight, shared by the sessions of a process
 };
 
-// The level of optimisation before a graph is packed.
-enum class Optimisation : std::uint8_t { kNone, kBasic, kExtended };
-
 struct ProviderOptions {
   std::string container;  // path; empty: found by the rules of docs/onnxruntime.md
   std::string group;      // empty: that of the node, or the only one
@@ -30,6 +28,7 @@ struct ProviderOptions {
   int intra_op_num_threads = 0;  // for the inner session; 0: ONNX Runtime chooses
   OpenOptions open = {};
   Optimisation optimisation = Optimisation::kExtended;
+  bool grow_constants = false;  // works out constants also where that makes weights larger
   // Injects a fault, for tests of applications. From this run of the session on, every run fails as after a restart of
   // the backend. 0: never.
   std::uint64_t inject_restart_at_run = 0;

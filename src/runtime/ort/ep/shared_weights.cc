@@ -9,7 +9,7 @@
 #include "base/immortal.h"
 #include "runtime/open/live_table.h"
 #include "runtime/ort/attach/element_types.h"
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_tensors.h"
 
 namespace fatctx::ort {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/ort/ep/chosen_graph.h"
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_tensors.h"
 
 namespace fatctx::ort {
 

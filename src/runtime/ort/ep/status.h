@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fatctx/base/result.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 

@@ -12,7 +12,7 @@
 
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_tensors.h"
 
 namespace fatctx::ort {
 

@@ -5,7 +5,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 

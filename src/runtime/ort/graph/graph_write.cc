@@ -1,64 +1,25 @@
-#include "runtime/ort/ep/graph_write.h"
+#include "runtime/ort/graph/graph_write.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
-#include <fstream>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "runtime/ort/attach/element_types.h"
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_file.h"
+#include "runtime/ort/graph/graph_hoist.h"
+#include "runtime/ort/graph/graph_weight_file.h"
 
 namespace fatctx::ort {
 namespace {
 
-constexpr std::uint64_t kDataAlignment = 64;
-
-// The file next to the model that receives large initializers.
-class WeightFileWriter {
- public:
-  WeightFileWriter(const std::string& folder, std::string name)
-      : name_(std::move(name)), path_(folder + "/" + name_), file_(path_, std::ios::binary | std::ios::trunc) {}
-
-  void place(onnx::TensorProto& tensor, const void* data, std::size_t size) {
-    const std::uint64_t gap = (kDataAlignment - at_ % kDataAlignment) % kDataAlignment;
-    static constexpr char kZeros[kDataAlignment] = {};
-    file_.write(kZeros, static_cast<std::streamsize>(gap));
-    at_ += gap;
-    file_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    const auto say = [&](const char* key, std::string value) {
-      auto* const entry = tensor.add_external_data();
-      entry->set_key(key);
-      entry->set_value(std::move(value));
-    };
-    say("location", name_);
-    say("offset", std::to_string(at_));
-    say("length", std::to_string(size));
-    at_ += size;
-  }
-  [[nodiscard]] Status finish() {
-    file_.close();
-    if (file_.good()) return Done{};
-    return Error{ErrorCode::kNoSpace, fmt::format("{}: cannot be written; is the disk full?", path_)};
-  }
-
- private:
-  std::string name_;
-  std::string path_;
-  std::ofstream file_;
-  std::uint64_t at_ = 0;
-};
-
 class GraphWriter {
  public:
   // `inputs` are those of the main graph.
-  GraphWriter(WeightFileWriter& weights, std::set<std::string> inputs)
-      : weights_(weights), inputs_(std::move(inputs)) {}
+  GraphWriter(GraphWeightFile& weights, std::set<std::string> inputs) : weights_(weights), inputs_(std::move(inputs)) {}
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
@@ -66,7 +27,7 @@ class GraphWriter {
       if (initializer.IsFromOuterScope()) continue;
       // An initializer that callers of the model may replace is also listed as an input.
       if (main && inputs_.contains(initializer.GetName())) continue;
-      FATCTX_TRY(write_initializer(initializer, *proto.add_initializer(), main));
+      FATCTX_TRY(write_initializer(initializer, *proto.add_initializer()));
     }
     for (const Ort::ConstNode& node : graph.GetNodes()) FATCTX_TRY(write_node(node, *proto.add_node()));
     return Done{};
@@ -142,18 +103,18 @@ class GraphWriter {
     const std::size_t size = value.GetTensorSizeInBytes();
     const void* const data = value.GetTensorRawData();
     if (may_be_outside && size >= kExternalBytes) {
-      weights_.place(proto, data, size);
+      weights_.add(proto, {static_cast<const char*>(data), size});
     } else {
       proto.set_raw_data(data, size);
     }
     return Done{};
   }
 
-  Status write_initializer(const Ort::ConstValueInfo& initializer, onnx::TensorProto& proto, bool main) {
+  Status write_initializer(const Ort::ConstValueInfo& initializer, onnx::TensorProto& proto) {
     proto.set_name(initializer.GetName());
     Ort::ConstValue value{nullptr};
     Ort::ThrowOnError(initializer.GetInitializer(value));
-    return write_tensor(value, proto, main);
+    return write_tensor(value, proto, true);
   }
 
   template <typename T, typename Add>
@@ -245,7 +206,7 @@ class GraphWriter {
     return Done{};
   }
 
-  WeightFileWriter& weights_;
+  GraphWeightFile& weights_;
   std::set<std::string> inputs_;
   std::set<std::string> domains_;
 };
@@ -274,7 +235,8 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   model.set_producer_name("fatctx");
   onnx::GraphProto& proto = *model.mutable_graph();
   proto.set_name(name);
-  WeightFileWriter file(path.substr(0, path.rfind('/')), weights);
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  GraphWeightFile file(folder, weights);
   std::set<std::string> inputs;
   for (const auto& input : fused.GetInputs()) inputs.insert(input.GetName());
   GraphWriter writer(file, std::move(inputs));
@@ -289,12 +251,8 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
     import->set_version(opset.version);
   }
   FATCTX_TRY(file.finish());
-  FATCTX_TRY(check_model_size(model.ByteSizeLong()));
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  const bool written = model.SerializeToOstream(&out);
-  out.close();
-  if (written && out.good()) return Done{};
-  return Error{ErrorCode::kNoSpace, fmt::format("{}: cannot be written; is the disk full?", path)};
+  FATCTX_TRY(hoist_weights(model, folder, "inner." + weights));
+  return write_model(model, path);
 }
 
 }  // namespace fatctx::ort

@@ -1,4 +1,4 @@
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
 
 #include <atomic>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "runtime/ort/ep/graph_tensors.h"
+#include "runtime/ort/graph/graph_tensors.h"
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -8,6 +8,9 @@
 #include <fstream>
 #include <limits>
 #include <utility>
+
+#include "runtime/ort/graph/graph_file.h"
+#include "runtime/ort/graph/graph_walk.h"
 
 namespace fatctx::ort {
 namespace {
@@ -47,19 +50,6 @@ Result<ExternalTensor> read_tensor(const onnx::TensorProto& proto, std::string_v
   return tensor;
 }
 
-bool is_outside(const onnx::TensorProto& proto) { return proto.data_location() == onnx::TensorProto::EXTERNAL; }
-
-// Calls `use` with this graph and with its inner graphs.
-template <typename Use>
-void for_each_graph(onnx::GraphProto& graph, const Use& use) {
-  use(graph);
-  for (auto& node : *graph.mutable_node()) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) for_each_graph(*attribute.mutable_g(), use);
-    }
-  }
-}
-
 // Sorts lists that ONNX Runtime writes in the order of a hash table, which differs between processes.
 void put_in_order(onnx::GraphProto& graph) {
   const auto by_name = [](const auto& a, const auto& b) { return a.name() < b.name(); };
@@ -88,9 +78,9 @@ bool all_inside(const onnx::GraphProto& graph, bool main) {
 
 // Moves external data into the model. For tensors of inner graphs, ONNX Runtime searches files on disk even if it was
 // given their bytes in memory.
-Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
-  FATCTX_ASSIGN(const ExternalTensor tensor, read_tensor(proto, model_path));
-  const std::string path = model_path.substr(0, model_path.rfind('/') + 1) + tensor.location;
+Status take_in(onnx::TensorProto& proto, const std::string& folder) {
+  FATCTX_ASSIGN(const ExternalTensor tensor, read_tensor(proto, folder));
+  const std::string path = folder + tensor.location;
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(tensor.offset));
   std::string bytes(tensor.size_bytes, '\0');
@@ -108,11 +98,11 @@ Status take_in(onnx::TensorProto& proto, const std::string& model_path) {
 
 Status check_model_size(std::size_t bytes) {
   if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max())) return Done{};
-  return Error{ErrorCode::kLimitExceeded,
-               fmt::format("the graph has {} bytes in its attributes and in the bodies of its nodes, and an ONNX model "
-                           "holds 2 GiB: let the bodies of If, Loop and Scan take large weights from the main graph, "
-                           "whose weights lie outside of the model",
-                           bytes)};
+  return Error{
+      ErrorCode::kLimitExceeded,
+      fmt::format("the graph has {} bytes beside its weights, in nodes and their attributes, and an ONNX model "
+                  "holds 2 GiB: let the nodes take large tensors as inputs instead of attributes",
+                  bytes)};
 }
 
 struct StagedGraph::Impl {
@@ -121,6 +111,7 @@ struct StagedGraph::Impl {
 };
 
 StagedGraph::StagedGraph(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+StagedGraph::StagedGraph() noexcept = default;
 StagedGraph::~StagedGraph() = default;
 StagedGraph::StagedGraph(StagedGraph&&) noexcept = default;
 StagedGraph& StagedGraph::operator=(StagedGraph&&) noexcept = default;
@@ -145,26 +136,31 @@ Result<std::vector<ExternalTensor>> external_tensors(ByteView bytes, std::string
 }
 
 Result<StagedGraph> StagedGraph::read(const std::string& path) {
+  onnx::ModelProto model;
+  FATCTX_TRY(read_model(path, model));
+  return of(std::move(model), path.substr(0, path.rfind('/') + 1));
+}
+
+Result<StagedGraph> StagedGraph::of(onnx::ModelProto made, const std::string& folder) {
   auto impl = std::make_unique<Impl>();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, fmt::format("{}: cannot be read", path)};
-  if (!impl->model.ParseFromIstream(&file))
-    return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
+  impl->model = std::move(made);
   StagedGraph graph(std::move(impl));
   onnx::ModelProto& model = graph.impl_->model;
   std::sort(model.mutable_opset_import()->begin(), model.mutable_opset_import()->end(),
             [](const auto& a, const auto& b) { return a.domain() < b.domain(); });
-  std::vector<onnx::TensorProto*> inside;
-  for_each_graph(*model.mutable_graph(), [&](onnx::GraphProto& any) {
-    put_in_order(any);
-    auto& list = &any == model.mutable_graph() ? graph.impl_->outside : inside;
-    for (auto& proto : *any.mutable_initializer()) {
-      if (is_outside(proto)) list.push_back(&proto);
+  for (onnx::GraphProto* const any : graphs_of(*model.mutable_graph())) {
+    put_in_order(*any);
+    for (auto& proto : *any->mutable_initializer()) {
+      if (!is_outside(proto)) continue;
+      if (any == model.mutable_graph()) {
+        graph.impl_->outside.push_back(&proto);
+      } else {
+        FATCTX_TRY(take_in(proto, folder));
+      }
     }
-  });
-  for (onnx::TensorProto* const proto : inside) FATCTX_TRY(take_in(*proto, path));
+  }
   for (const onnx::TensorProto* const proto : graph.impl_->outside) {
-    FATCTX_ASSIGN(ExternalTensor tensor, read_tensor(*proto, path));
+    FATCTX_ASSIGN(ExternalTensor tensor, read_tensor(*proto, folder));
     graph.tensors_.push_back(std::move(tensor));
   }
   return graph;
@@ -176,6 +172,8 @@ void StagedGraph::point(std::size_t index, const std::string& location, std::uin
     if (entry.key() == "offset") entry.set_value(std::to_string(offset));
   }
 }
+
+std::uint64_t StagedGraph::size_bytes() const { return impl_->model.ByteSizeLong(); }
 
 Result<std::vector<std::byte>> StagedGraph::bytes() const {
   const std::size_t size = impl_->model.ByteSizeLong();

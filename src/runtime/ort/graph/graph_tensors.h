@@ -9,7 +9,11 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
-#include "runtime/ort/ep/api.h"
+#include "runtime/ort/graph/api.h"
+
+namespace onnx {
+class ModelProto;
+}
 
 namespace fatctx::ort {
 
@@ -34,16 +38,20 @@ struct ExternalTensor {
 // equal bytes.
 class StagedGraph {
  public:
-  // Reads the model. Errors: not_found, malformed.
+  // Reads the model. Errors: not_found, malformed, truncated.
   [[nodiscard]] static Result<StagedGraph> read(const std::string& path);
+  // Takes a model with external data in `folder`, which ends with '/'. Errors: malformed, truncated.
+  [[nodiscard]] static Result<StagedGraph> of(onnx::ModelProto model, const std::string& folder);
+  StagedGraph() noexcept;
   ~StagedGraph();
   StagedGraph(StagedGraph&&) noexcept;
   StagedGraph& operator=(StagedGraph&&) noexcept;
 
-  // Returns the external tensors, always in the same order. Tensors of inner graphs are stored within the model.
+  // Returns the external tensors, always in the same order.
   [[nodiscard]] const std::vector<ExternalTensor>& tensors() const noexcept { return tensors_; }
   // Redirects the tensor with this index to another location.
   void point(std::size_t index, const std::string& location, std::uint64_t offset);
+  [[nodiscard]] std::uint64_t size_bytes() const;  // of the model, without external data
   // Returns the bytes of the model; equal models have equal bytes. Errors: limit_exceeded (above 2 GiB).
   [[nodiscard]] Result<std::vector<std::byte>> bytes() const;
 
