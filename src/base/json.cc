@@ -34,6 +34,7 @@ std::optional<double> Json::real() const {
   if (written == nullptr) return std::nullopt;
   // A stream, because std::from_chars() of some standard libraries cannot read fractions.
   std::istringstream stream(written->text);
+  stream.exceptions(std::ios::badbit);  // a stream would keep it to itself that memory ran out
   stream.imbue(std::locale::classic());
   double value = 0;
   if (!(stream >> value)) return std::nullopt;

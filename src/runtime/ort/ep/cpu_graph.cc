@@ -22,21 +22,6 @@ bool borrows_buffers() {
   return std::pair(version.major, version.minor) >= std::pair(kBorrowsSince.major, kBorrowsSince.minor);
 }
 
-void add_files(Ort::SessionOptions& options, const ChosenGraph& graph) {
-  std::vector<std::basic_string<ORTCHAR_T>> names;
-  std::vector<char*> buffers;
-  std::vector<std::size_t> sizes;
-  for (const WeightFile& weights : graph.weights) {
-    if (weights.bytes.size_bytes() == 0) continue;
-    names.push_back(weights.location);
-    // The parameter of the interface is not const, but ONNX Runtime only reads.
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast,cppcoreguidelines-pro-type-reinterpret-cast)
-    buffers.push_back(const_cast<char*>(reinterpret_cast<const char*>(weights.bytes.data())));
-    sizes.push_back(weights.bytes.size_bytes());
-  }
-  if (!names.empty()) options.AddExternalInitializersFromFilesInMemory(names, buffers, sizes);
-}
-
 Ort::SessionOptions inner_options(const ProviderOptions& options) {
   Ort::SessionOptions inner;
   // The graph was optimised before it was packed. Optimising again would make private copies of weights.
@@ -95,17 +80,22 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGr
   const ChosenGraph& graph = made->graph_;
   // Needed also if ONNX Runtime finds the initializers itself: it would search the disk for one that is not in a weight
   // blob.
-  FATCTX_ASSIGN(const std::vector<PlacedTensor> tensors, place_tensors(graph));
+  FATCTX_ASSIGN([[maybe_unused]] const std::vector<PlacedTensor> tensors, place_tensors(graph));
   const bool full_speed = options.memory == MemoryMode::kFullSpeed;
   try {
     Ort::SessionOptions inner = inner_options(options);
-    // Needed also if each initializer is passed on its own: ONNX Runtime checks that their files exist.
-    add_files(inner, graph);
+    std::vector<DataFile> files = files_of(graph);
+    ByteView model = graph.graph.bytes();
     if (full_speed || !borrows_buffers()) {
-      made->shared_weights_ = SharedWeights::of(graph, tensors);
+      FATCTX_ASSIGN(made->shared_weights_, SharedWeights::of(graph, full_speed ? &env : nullptr));
       made->shared_weights_->add_to(inner);
+      if (const UnpackedGraph* const unpacked = made->shared_weights_->unpacked()) {
+        model = unpacked->model;
+        files.push_back({unpacked->location, unpacked->bytes});
+      }
     }
-    const ByteView model = graph.graph.bytes();
+    // Needed also if each initializer is passed on its own: ONNX Runtime checks that their files exist.
+    add_files_in_memory(inner, files);
     made->session_ = full_speed
                          ? Ort::Session(env, model.data(), model.size(), inner, made->shared_weights_->prepacked())
                          : Ort::Session(env, model.data(), model.size(), inner);

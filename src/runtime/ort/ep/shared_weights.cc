@@ -14,22 +14,21 @@
 namespace fatctx::ort {
 namespace {
 
-using Table = LiveTable<GraphKey, SharedWeights>;
+using Table = LiveTable<std::pair<GraphKey, bool>, SharedWeights>;  // true: unpacked
 constinit Immortal<Table> g_table;
 
-Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph) {
-  const auto file = std::find_if(graph.weights.begin(), graph.weights.end(),
-                                 [&](const WeightFile& weights) { return weights.location == tensor.location; });
+Result<ByteView> bytes_of(const ExternalTensor& tensor, const std::vector<DataFile>& files, const ChosenGraph& graph) {
+  const auto file = std::ranges::find(files, tensor.location, &DataFile::location);
   const auto complain = [&](std::string_view what) {
     return Error{ErrorCode::kMalformed,
                  fmt::format("record \"{}\": initializer \"{}\" {}", graph.record, tensor.name, what)};
   };
-  if (file == graph.weights.end()) {
+  if (file == files.end()) {
     return complain(
         fmt::format("is stored in \"{}\", which is none of the weight blobs of the record", tensor.location));
   }
-  if (!within({tensor.offset, tensor.size_bytes}, file->bytes.size_bytes())) {
-    return complain(fmt::format("leaves the weight blob \"{}\"", file->record));
+  if (!within({tensor.offset, tensor.size_bytes}, file->bytes.size())) {
+    return complain(fmt::format("leaves the weight blob \"{}\"", file->location));
   }
   std::vector<std::uint64_t> shape;
   for (const std::int64_t size : tensor.shape) {
@@ -40,7 +39,7 @@ Result<ByteView> bytes_of(const ExternalTensor& tensor, const ChosenGraph& graph
     const auto size = tensor_size_bytes(*dtype, shape);
     if (!size || *size != tensor.size_bytes) return complain("has another size than its type and shape");
   }
-  return file->bytes.bytes().subspan(tensor.offset, tensor.size_bytes);
+  return file->bytes.subspan(tensor.offset, tensor.size_bytes);
 }
 
 Ort::Value value_over(const ExternalTensor& tensor, ByteView bytes) {
@@ -51,25 +50,42 @@ Ort::Value value_over(const ExternalTensor& tensor, ByteView bytes) {
   return Ort::Value::CreateTensor(memory, data, bytes.size(), tensor.shape.data(), tensor.shape.size(), tensor.type);
 }
 
-}  // namespace
-
-Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph) {
-  FATCTX_ASSIGN(std::vector<ExternalTensor> tensors, external_tensors(graph.graph.bytes(), graph.record));
+Result<std::vector<PlacedTensor>> place(ByteView model, const std::vector<DataFile>& files, const ChosenGraph& graph) {
+  FATCTX_ASSIGN(std::vector<ExternalTensor> tensors, external_tensors(model, graph.record));
   std::vector<PlacedTensor> placed;
   placed.reserve(tensors.size());
   for (ExternalTensor& tensor : tensors) {
-    FATCTX_ASSIGN(const ByteView bytes, bytes_of(tensor, graph));
+    FATCTX_ASSIGN(const ByteView bytes, bytes_of(tensor, files, graph));
     placed.push_back({std::move(tensor), bytes});
   }
   return placed;
 }
 
-std::shared_ptr<const SharedWeights> SharedWeights::of(const ChosenGraph& graph,
-                                                       const std::vector<PlacedTensor>& tensors) {
-  Table::Claim claim(g_table.get(), graph.key);
+}  // namespace
+
+std::vector<DataFile> files_of(const ChosenGraph& graph) {
+  std::vector<DataFile> files;
+  for (const WeightFile& weights : graph.weights) files.push_back({weights.location, weights.bytes.bytes()});
+  return files;
+}
+
+Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph) {
+  return place(graph.graph.bytes(), files_of(graph), graph);
+}
+
+Result<std::shared_ptr<const SharedWeights>> SharedWeights::of(const ChosenGraph& graph, const Ort::Env* unpack) {
+  Table::Claim claim(g_table.get(), {graph.key, unpack != nullptr});
   if (claim.live()) return claim.live();
   auto made = std::make_shared<SharedWeights>();
   for (const WeightFile& weights : graph.weights) made->keep_alive_.push_back(weights.bytes);
+  std::vector<DataFile> files = files_of(graph);
+  ByteView model = graph.graph.bytes();
+  if (unpack != nullptr) made->unpacked_ = unpack_constants(model, files, *unpack);
+  if (made->unpacked_) {
+    model = made->unpacked_->model;
+    files.push_back({made->unpacked_->location, made->unpacked_->bytes});
+  }
+  FATCTX_ASSIGN(const std::vector<PlacedTensor> tensors, place(model, files, graph));
   for (const PlacedTensor& placed : tensors) {
     made->initializers_.push_back({placed.tensor.name, value_over(placed.tensor, placed.bytes)});
   }
