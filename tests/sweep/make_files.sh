@@ -32,17 +32,14 @@ awk 'BEGIN { for (i = 0; i < 9000; i++) printf "row %05d of weights\n", i }' > s
   printf '{"type": "weight_blob", "name": "weights", "file": "soc.weights", "tensors": {"format": "ranges", "ranges": ['
   printf '{"name": "a", "dtype": "uint8", "shape": [70, 1000], "offset": 64},'
   printf '{"name": "b", "dtype": "int4", "shape": [3, 3], "offset": 90000}]}}'
-  level=73
-  number=43
-  for soc in SM8550 SM8650 SM8750; do
+  for row in SM8550:43:73 SM8650:57:75 SM8750:69:79; do
+    IFS=: read -r soc number level <<<"$row"
     for unit in prefill decode; do
       printf ',\n{"type": "context_binary", "name": "%s-%s", "file": "%s_%s.bin", "unit": "%s", "weights": ["weights"], ' \
         "$soc" "$unit" "$soc" "$unit" "$unit"
       printf '"target": {"backend": "htp", "part": "%s", "qnn_soc": %d, "arch": "v%d", "vtcm_mb": 8, "sdk": "2.31.0"}}' \
         "$soc" "$number" "$level"
     done
-    level=$((level + 2))
-    number=$((number + 14))
   done
   printf ']}\n'
 } > socs.json
