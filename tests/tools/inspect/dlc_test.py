@@ -107,7 +107,7 @@ def test_the_metadata_of_a_thin_dlc_speaks_of_what_is_left(tmp_path, soc):
     before = json.loads(entries_of(whole)["dlc.metadata2.3.0"])
     metadata = json.loads(found["dlc.metadata2.3.0"])
     assert metadata["cacheList"] == [row for row in before["cacheList"] if row["socModel"] == soc]
-    assert metadata["version"] == before["version"]
+    assert metadata["header"] == before["header"]
     group = 0 if soc == 36 else 1
     assert metadata["relations"] == [
         {"parent": f"htp.shared.weights.{group}", "children": [f"htp.metadata.shared_weights.{group}_metadata"]},
@@ -122,7 +122,7 @@ def test_a_thin_dlc_is_mostly_ranges_of_the_original(tmp_path):
         report = json.loads(done.stdout)
         assert report["mappable"]
         assert report["pieces"] <= 4
-        assert report["new_bytes"] <= 3 * PAGE
+        assert report["new_bytes"] <= 4 * PAGE
         assert report["size_bytes"] == (tmp_path / f"{soc}.dlc").stat().st_size
 
 
