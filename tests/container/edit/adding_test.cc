@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "container/format/hash.h"
 #include "fatctx/appender.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
+#include "support/temp_dir.h"
 
 namespace fatctx::container {
 namespace adding_test {
@@ -226,6 +228,43 @@ TEST(Adding, ABackendThatCannotSerialiseLeavesTheWriterUnchanged) {
   EXPECT_TRUE(fails_with(support::pack({of_backend(failure)}, path, options), ErrorCode::kSerialiseFailed));
   EXPECT_EQ(support::read_file(path), before);
   EXPECT_TRUE(is_ok(support::pack({of_backend({})}, path, options)));
+}
+
+// A source that states a hash, which may be wrong.
+class Stated final : public ByteSource {
+ public:
+  Stated(Bytes bytes, Hash128 hash) : bytes_(std::move(bytes)), hash_(hash) {}
+  [[nodiscard]] std::string name() const override { return "stated"; }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept override { return bytes_.size(); }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
+    return Done{};
+  }
+  [[nodiscard]] std::optional<Hash128> hash() const override { return hash_; }
+
+ private:
+  Bytes bytes_;
+  Hash128 hash_;
+};
+
+TEST(Adding, BytesThatDoNotHaveTheHashTheirSourceStatesArePackedNowhere) {
+  const Bytes bytes = support::pattern(70'000, 9);
+  const Hash128 right = container::hash128(bytes);
+  Hash128 wrong = right;
+  wrong.bytes[7] ^= std::byte{1};
+  for (const bool lies : {false, true}) {
+    PackRecord record = for_soc("a", 57, "2.48");
+    record.source.bytes.clear();
+    record.source.source = std::make_shared<const Stated>(bytes, lies ? wrong : right);
+    const support::TempDir folder;
+    const auto packed = support::pack({record}, folder.file("m.fatctx"));
+    if (!lies) {
+      EXPECT_TRUE(is_ok(packed));
+      continue;
+    }
+    EXPECT_TRUE(fails_with(packed, ErrorCode::kChecksumMismatch, "F37"));
+    EXPECT_TRUE(folder.names().empty());
+  }
 }
 
 TEST(Adding, ABackendThatGivesAnotherSizeTheSecondTimeHasNotSerialised) {

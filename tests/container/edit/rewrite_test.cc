@@ -284,6 +284,11 @@ TEST_F(Rewrite, WhoMayReadAFileMayReadTheNewOne) {
   struct stat st = {};
   ASSERT_EQ(::stat(in_.c_str(), &st), 0);
   EXPECT_EQ(st.st_mode & 0777U, 0640U);
+
+  pack_as("more", chip_records());
+  ASSERT_TRUE(is_ok(merge_containers(std::vector<std::string>{in_, folder_.file("more")}, in_, {.overwrite = true})));
+  ASSERT_EQ(::stat(in_.c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777U, 0640U);
 }
 
 TEST_F(Rewrite, DamageIsNamedAndNothingIsWritten) {

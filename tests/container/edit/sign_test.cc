@@ -43,5 +43,17 @@ TEST(Sign, AFileThatIsWrittenToMeanwhileIsNotSigned) {
   EXPECT_TRUE(is_ok(sign_container(plain, keys.secret_path, out)));
 }
 
+TEST(Sign, TheReportSaysWhetherTheFileIsSealed) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  for (const bool sealed : {false, true}) {
+    const std::string path = folder.file(sealed ? "sealed" : "plain");
+    support::write_file(path, sealed ? support::sealed_sample() : support::unsealed_sample());
+    const auto report = sign_container(path, keys.secret_path, path + ".signed");
+    ASSERT_TRUE(is_ok(report));
+    EXPECT_EQ(report.value().sealed, sealed);
+  }
+}
+
 }  // namespace sign_test
 }  // namespace fatctx::container
