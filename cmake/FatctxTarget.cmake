@@ -25,8 +25,7 @@ function(fatctx_target_options target)
     return()
   endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough
-    $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wreserved-identifier>)
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wimplicit-fallthrough)
   # When optimising, g++ 12 warns of overlaps and overruns inside std::string and std::vector that cannot happen (GCC
   # bug 105651 and its relatives). With the thread sanitizer it also warns of reads of members of an empty std::optional
   # (GCC bug 105562). clang and the other sanitizers check the same code with all warnings on.
