@@ -165,6 +165,7 @@ Result<SocIdentity> identity_from_text(const SocTable& table, std::string_view t
   if (sold.empty()) return unknown_part(table, text);
   if (sold.size() == 1) return identity_of(*sold.front());
   std::vector<std::string_view> parts;
+  parts.reserve(sold.size());
   for (const Soc* const soc : sold) parts.push_back(soc->part);
   return not_understood(
       fmt::format("several parts are sold under this name: {}; write one of them", fmt::join(parts, ", ")));

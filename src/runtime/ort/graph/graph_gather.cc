@@ -130,7 +130,7 @@ class GatherFirst {
 
   void move(onnx::GraphProto& main, int gather_at, int maker_at, const std::set<std::string>& tables) {
     const onnx::NodeProto gather = main.node(gather_at);
-    onnx::NodeProto maker = main.node(maker_at);
+    const onnx::NodeProto maker = main.node(maker_at);
     google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
     for (int i = 0; i < main.node_size(); ++i) {
       if (i == maker_at) continue;
@@ -147,11 +147,12 @@ class GatherFirst {
         own.set_input(0, table);
         own.set_output(0, rows[table]);
       }
-      for (std::string& input : *maker.mutable_input()) {
+      onnx::NodeProto& moved = *nodes.Add();
+      moved = maker;
+      for (std::string& input : *moved.mutable_input()) {
         if (const auto found = rows.find(input); found != rows.end()) input = found->second;
       }
-      maker.set_output(0, gather.output(0));
-      *nodes.Add() = std::move(maker);
+      moved.set_output(0, gather.output(0));
     }
     main.mutable_node()->Swap(&nodes);
   }
