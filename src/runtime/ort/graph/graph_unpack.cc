@@ -92,6 +92,7 @@ std::vector<Ort::Value> run(const onnx::ModelProto& model, const std::set<std::s
                             std::span<const DataFile> files, const Ort::Env& env) {
   const std::string bytes = model.SerializeAsString();
   std::vector<const char*> names;
+  names.reserve(results.size());
   for (const std::string& name : results) names.push_back(name.c_str());
   try {
     Ort::SessionOptions options;
