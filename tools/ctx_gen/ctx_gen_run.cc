@@ -393,7 +393,7 @@ Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
           {"container", {{"path", result.container}, {"file_size", result.container_size}}},
           {"files", result.files},
           {"records", std::move(records)},
-          {"notes", std::move(notes)}};
+          {"notes", notes}};
 }
 
 }  // namespace fatctx::tools
