@@ -12,7 +12,7 @@
 namespace fatctx {
 
 struct QnnGraphs {
-  std::string build_id;                // of the SDK; empty: not stated
+  std::string build_id;                // identifies the SDK build; empty: not stated
   std::vector<DescribedGraph> graphs;  // the one of a converter has no name
   // Fixed-point tensors for which the text has no scale of the whole tensor: "graph "g": tensor "x" ...".
   std::vector<std::string> notes;

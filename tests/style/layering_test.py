@@ -118,6 +118,7 @@ OF_ADAPTERS = {
 # The command is a client of the public headers, too. These private ones are the exceptions.
 OF_TOOLS = {
     "base/json.h": "one JSON stack in the program; a public header would make a tree of values a part of the library's interface",
+    "base/json_place.h": "the reader of such a tree, with the same errors for files of people and of compilers",
 }
 
 # header prefix or exact name -> the places that may include it

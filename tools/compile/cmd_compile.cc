@@ -27,7 +27,7 @@
 #include "tools/compile/iree_compile.h"
 #include "tools/compile/model_warnings.h"
 #include "tools/compile/qnn_compile.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/facts/quant_facts.h"
 #include "tools/onnx/onnx_import.h"
 #include "tools/pack/gather.h"
@@ -132,7 +132,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
     auto& records = outcome.result->records;
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
   }
-  FATCTX_TRY(complete_targets(plan.table, true, manifest));
+  FATCTX_TRY(complete_targets({plan.table, true}, manifest));
   if (flags.keep_source) {
     auto records = source_records(input);
     std::move(records.begin(), records.end(), std::back_inserter(manifest.records));

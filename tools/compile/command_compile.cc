@@ -15,7 +15,7 @@
 #include "fatctx/select.h"
 #include "tools/cli/subprocess.h"
 #include "tools/compile/compiler_tool.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/manifest_flags.h"

@@ -12,7 +12,7 @@
 
 #include "fatctx/content_hash.h"
 #include "fatctx/private_folder.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 
@@ -83,15 +83,15 @@ Status check_entry(const fs::path& folder, const StepInputs& inputs) {
   const std::string index = (folder / kEntryFile).string();
   FATCTX_ASSIGN(const std::string text, read_text_file(index));
   FATCTX_ASSIGN(const Json document, parse_json(text, index));
-  const JsonCursor root(index, document);
+  const JsonPlace root(index, document);
   FATCTX_TRY(root.only_keys({"schema", "inputs", "files"}));
-  FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
+  FATCTX_ASSIGN(const JsonPlace schema, root.required("schema"));
   if (schema.value() != Json(kEntrySchema)) return not_the_entry(fmt::format("its schema is not {}", kEntrySchema));
-  FATCTX_ASSIGN(const JsonCursor made_from, root.required("inputs"));
+  FATCTX_ASSIGN(const JsonPlace made_from, root.required("inputs"));
   if (made_from.value() != inputs_json(inputs)) {
     return not_the_entry("it was made from another model, with another compiler or with other flags");
   }
-  FATCTX_ASSIGN(const JsonCursor files, root.required("files"));
+  FATCTX_ASSIGN(const JsonPlace files, root.required("files"));
   FATCTX_ASSIGN(const auto members, files.members());
   std::set<std::string> recorded;
   for (const auto& [name, hash] : members) recorded.insert(name);

@@ -13,7 +13,7 @@
 #include "fatctx/stored_dlc.h"
 #include "tools/cli/print.h"
 #include "tools/facts/htp_checks.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/gather.h"

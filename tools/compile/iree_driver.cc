@@ -12,7 +12,7 @@
 #include "fatctx/import_irpa.h"
 #include "tools/cli/subprocess.h"
 #include "tools/compile/compiler_tool.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 

@@ -19,7 +19,7 @@
 #include "tools/cli/subprocess.h"
 #include "tools/compile/compiler_tool.h"
 #include "tools/compile/qnn_script.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/facts/provider_options.h"
 #include "tools/facts/quant_facts.h"
 #include "tools/onnx/model_folder.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "fatctx/base/nearest.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 
@@ -110,10 +110,10 @@ bool has_flag(const std::vector<std::string>& flags, std::string_view flag) {
 
 // Reads a list of flags. Refuses those that the driver itself must set: it reads the output back and knows
 // the input.
-Result<std::vector<std::string>> flags_at(const JsonCursor& cursor, std::initializer_list<std::string_view> reserved) {
+Result<std::vector<std::string>> flags_at(const JsonPlace& cursor, std::initializer_list<std::string_view> reserved) {
   FATCTX_ASSIGN(const auto elements, cursor.elements());
   std::vector<std::string> flags;
-  for (const JsonCursor& element : elements) {
+  for (const JsonPlace& element : elements) {
     FATCTX_ASSIGN(std::string flag, element.text());
     if (!flag.starts_with("--")) {
       return element.wrong("a flag that starts with \"--\", its value behind \"=\": \"--iree-opt-level=O3\"");
@@ -126,11 +126,11 @@ Result<std::vector<std::string>> flags_at(const JsonCursor& cursor, std::initial
   return flags;
 }
 
-Result<CompileTarget> target_at(const JsonCursor& cursor, const std::vector<std::string>& common_options) {
+Result<CompileTarget> target_at(const JsonPlace& cursor, const std::vector<std::string>& common_options) {
   FATCTX_TRY(cursor.only_keys({"arch", "features", "options", "triple", "cpu", "variant", "generic"}));
   CompileTarget target;
   target.key.backend = "cpu";
-  FATCTX_ASSIGN(const JsonCursor arch, cursor.required("arch"));
+  FATCTX_ASSIGN(const JsonPlace arch, cursor.required("arch"));
   FATCTX_ASSIGN(target.key.arch, arch.text());
   if (const KnownArch* known = known_arch(target.key.arch)) {
     target.triple = known->triple;
@@ -171,10 +171,10 @@ Result<CompileTarget> target_at(const JsonCursor& cursor, const std::vector<std:
 
 Result<TargetsFile> parse_targets(std::string_view text, const std::string& file) {
   FATCTX_ASSIGN(const Json document, parse_json(text, file));
-  const JsonCursor root(file, document);
+  const JsonPlace root(file, document);
   TargetsFile result;
   std::vector<std::string> common_options;
-  JsonCursor list = root;
+  JsonPlace list = root;
   if (!root.is_array()) {
     if (!root.is_object()) return root.wrong("an array of targets, or an object with the key \"targets\"");
     FATCTX_TRY(root.only_keys({"schema", "import_options", "options", "targets"}));
@@ -194,7 +194,7 @@ Result<TargetsFile> parse_targets(std::string_view text, const std::string& file
   FATCTX_ASSIGN(const auto elements, list.elements());
   if (elements.empty()) return list.error("found no target; at least one is needed");
   std::map<std::string, std::string> seen;  // label -> pointer
-  for (const JsonCursor& element : elements) {
+  for (const JsonPlace& element : elements) {
     FATCTX_ASSIGN(CompileTarget target, target_at(element, common_options));
     const auto [first, inserted] = seen.emplace(target_label(target), element.pointer());
     if (!inserted) {

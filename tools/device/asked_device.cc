@@ -10,7 +10,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 

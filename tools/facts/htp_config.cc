@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/select.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/onnx/model_folder.h"
 
 namespace fatctx::tools {
@@ -23,14 +23,14 @@ constexpr std::uint64_t kMostCores = 64;
 constexpr std::uint64_t kMostSocId = 0xFFFFFFFF;
 
 // Reads a flag as the vendor's files write it: true, or 1.
-Result<bool> flag_at(const JsonCursor& cursor) {
+Result<bool> flag_at(const JsonPlace& cursor) {
   if (cursor.value().boolean() != nullptr) return cursor.boolean();
   FATCTX_ASSIGN(const std::uint64_t number, cursor.number(1));
   return number == 1;
 }
 
 // Keeps a value that has no meaning here: a number, a text or a flag.
-Status keep_setting(const std::string& path, const JsonCursor& cursor, HtpTarget& target) {
+Status keep_setting(const std::string& path, const JsonPlace& cursor, HtpTarget& target) {
   auto value = scalar_text(cursor.value());
   if (!value) return cursor.wrong("a number, a text, or true and false");
   target.settings.push_back({path, *std::move(value), "htp"});
@@ -44,10 +44,10 @@ class SocFile {
   Result<HtpTarget> read() {
     FATCTX_ASSIGN(const std::string text, read_text_file(target_.file));
     FATCTX_ASSIGN(const Json document, parse_json(text, target_.file));
-    const JsonCursor root(target_.file, document);
+    const JsonPlace root(target_.file, document);
     FATCTX_TRY(root.only_keys({"graphs", "devices", "context", "memory", "groupContext"}));
     if (root.has("graphs")) FATCTX_TRY(take_graphs(root.at("graphs")));
-    FATCTX_ASSIGN(const JsonCursor devices, root.required("devices"));
+    FATCTX_ASSIGN(const JsonPlace devices, root.required("devices"));
     FATCTX_TRY(take_devices(devices));
     if (root.has("context")) FATCTX_TRY(take_context(root.at("context")));
     for (const char* const name : {"memory", "groupContext"}) {
@@ -61,14 +61,14 @@ class SocFile {
   }
 
  private:
-  Status take_graphs(const JsonCursor& graphs) {
-    FATCTX_ASSIGN(const std::vector<JsonCursor> blocks, graphs.elements());
-    for (const JsonCursor& block : blocks) {
+  Status take_graphs(const JsonPlace& graphs) {
+    FATCTX_ASSIGN(const std::vector<JsonPlace> blocks, graphs.elements());
+    for (const JsonPlace& block : blocks) {
       FATCTX_TRY(block.only_keys({"graph_names", "vtcm_mb", "vtcm_size_in_mb", "O", "dlbc", "dlbc_weights", "num_cores",
                                   "hvx_threads", "fp16_relaxed_precision", "fp16_relaxed_precision_flag",
                                   "finalize_config", "advanced_activation_fusion", "short_depth_conv_on_hmx_off",
                                   "fold_relu_activation_into_conv_off", "weights_packing"}));
-      FATCTX_ASSIGN(const JsonCursor names, block.required("graph_names"));
+      FATCTX_ASSIGN(const JsonPlace names, block.required("graph_names"));
       FATCTX_ASSIGN(const std::vector<std::string> listed, names.texts());
       target_.graph_names.insert(target_.graph_names.end(), listed.begin(), listed.end());
       FATCTX_ASSIGN(const auto members, block.members());
@@ -77,7 +77,7 @@ class SocFile {
     return Done{};
   }
 
-  Status take_graph_key(const std::string& key, const JsonCursor& value) {
+  Status take_graph_key(const std::string& key, const JsonPlace& value) {
     if (key == "graph_names") return Done{};
     if (key == "vtcm_mb" || key == "vtcm_size_in_mb") {
       FATCTX_ASSIGN(const std::uint64_t megabytes, value.number(kMostVtcmMb));
@@ -96,17 +96,17 @@ class SocFile {
     return keep_setting("graphs." + key, value, target_);
   }
 
-  Status take_devices(const JsonCursor& devices) {
-    FATCTX_ASSIGN(const std::vector<JsonCursor> listed, devices.elements());
+  Status take_devices(const JsonPlace& devices) {
+    FATCTX_ASSIGN(const std::vector<JsonPlace> listed, devices.elements());
     if (listed.size() != 1) {
       return devices.error(
           fmt::format("found {} devices; a file is for one SoC: write one file for each", listed.size()));
     }
-    const JsonCursor& device = listed.front();
+    const JsonPlace& device = listed.front();
     FATCTX_TRY(device.only_keys({"soc_id", "soc_model", "dsp_arch", "device_id", "pd_session", "use_client_context",
                                  "profiling_level", "cores"}));
     const char* const key = device.has("soc_model") && !device.has("soc_id") ? "soc_model" : "soc_id";
-    FATCTX_ASSIGN(const JsonCursor soc, device.required(key));
+    FATCTX_ASSIGN(const JsonPlace soc, device.required(key));
     FATCTX_TRY(take_soc(soc));
     if (device.has("dsp_arch")) FATCTX_TRY(take_arch(device.at("dsp_arch")));
     FATCTX_ASSIGN(const auto members, device.members());
@@ -119,7 +119,7 @@ class SocFile {
     return Done{};
   }
 
-  Status take_soc(const JsonCursor& soc) {
+  Status take_soc(const JsonPlace& soc) {
     FATCTX_ASSIGN(const std::uint64_t number, soc.number(kMostSocId));
     const std::string text = std::to_string(number);
     const auto device = device_from_text(text, table_);
@@ -130,7 +130,7 @@ class SocFile {
     return Done{};
   }
 
-  Status take_arch(const JsonCursor& cursor) {
+  Status take_arch(const JsonPlace& cursor) {
     FATCTX_ASSIGN(const std::string arch, cursor.text());
     const auto known = device_from_text(arch, table_);
     if (!known.ok() || known.value().arch != arch) return cursor.wrong("a Hexagon arch such as \"v79\"");
@@ -143,7 +143,7 @@ class SocFile {
     return Done{};
   }
 
-  Status take_context(const JsonCursor& context) {
+  Status take_context(const JsonPlace& context) {
     FATCTX_TRY(context.only_keys({"reference_weight_sharing_enabled", "weight_sharing_enabled",
                                   "lora_weight_sharing_enabled", "extended_udma", "file_read_memory_budget_in_mb",
                                   "io_memory_estimation", "init_acceleration", "max_spill_fill_buffer_for_group",
@@ -166,7 +166,7 @@ class SocFile {
   }
 
   // Keeps a section with many keys that have no meaning here.
-  Status take_settings(const std::string& section, const JsonCursor& cursor) {
+  Status take_settings(const std::string& section, const JsonPlace& cursor) {
     FATCTX_ASSIGN(const auto members, cursor.members());
     for (const auto& [key, value] : members) {
       FATCTX_TRY(keep_setting(fmt::format("{}.{}", section, key), value, target_));
@@ -243,9 +243,9 @@ PackKey key_of(const HtpTarget& target) {
 Result<HtpConfig> read_htp_config(const std::string& path, const SocTable& table) {
   FATCTX_ASSIGN(const std::string text, read_text_file(path));
   FATCTX_ASSIGN(const Json document, parse_json(text, path));
-  const JsonCursor root(path, document);
+  const JsonPlace root(path, document);
   FATCTX_TRY(root.only_keys({"backend_extensions", "context_configs", "graph_configs"}));
-  FATCTX_ASSIGN(const JsonCursor extensions, root.required("backend_extensions"));
+  FATCTX_ASSIGN(const JsonPlace extensions, root.required("backend_extensions"));
   FATCTX_TRY(extensions.only_keys({"shared_library_path", "per_soc_config_file_path", "config_file_path"}));
   HtpConfig config;
   if (extensions.has("shared_library_path")) {

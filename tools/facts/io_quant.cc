@@ -12,15 +12,15 @@ namespace {
 constexpr std::int64_t kLowestZeroPoint = -32768;
 constexpr std::int64_t kHighestZeroPoint = 65535;
 
-Result<TensorQuantisation> tensor_at(const JsonCursor& cursor) {
+Result<TensorQuantisation> tensor_at(const JsonPlace& cursor) {
   FATCTX_TRY(cursor.only_keys({"scale", "zero_point", "outside"}));
   TensorQuantisation made;
-  FATCTX_ASSIGN(const JsonCursor scale, cursor.required("scale"));
+  FATCTX_ASSIGN(const JsonPlace scale, cursor.required("scale"));
   const auto number = scale.value().real();
   if (!number || *number <= 0) return scale.wrong("a number above 0");
   made.scale = *number;
   if (cursor.has("zero_point")) {
-    const JsonCursor zero_point = cursor.at("zero_point");
+    const JsonPlace zero_point = cursor.at("zero_point");
     const auto value = zero_point.value().whole();
     if (!value || *value < kLowestZeroPoint || *value > kHighestZeroPoint) {
       return zero_point.wrong("a whole number from -32768 to 65535");
@@ -33,7 +33,7 @@ Result<TensorQuantisation> tensor_at(const JsonCursor& cursor) {
 
 }  // namespace
 
-Result<IoQuantisation> io_quant_at(const JsonCursor& cursor) {
+Result<IoQuantisation> io_quant_at(const JsonPlace& cursor) {
   IoQuantisation io;
   FATCTX_ASSIGN(const auto graphs, cursor.members());
   for (const auto& [graph, tensors] : graphs) {
@@ -74,7 +74,7 @@ Result<IoQuantisation> io_quant_of(const std::vector<DescribedOption>& options) 
   const std::string place = "the quantisation fact \"io\"";
   auto document = parse_json(*text, place);
   if (!document.ok()) return malformed(std::move(document).error());
-  auto io = io_quant_at(JsonCursor(place, document.value()));
+  auto io = io_quant_at(JsonPlace(place, document.value()));
   if (!io.ok()) return malformed(std::move(io).error());
   return io;
 }

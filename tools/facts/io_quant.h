@@ -8,7 +8,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/onnx/onnx_import.h"
 
 namespace fatctx::tools {
@@ -18,7 +18,7 @@ using IoQuantisation = std::map<std::string, std::map<std::string, TensorQuantis
 
 // Parses {"graph": {"tensor": {"scale": 0.5, "zero_point": 128, "outside": "x"}}}; the last two are optional.
 // Errors: invalid_argument with JSON pointer, the found and the allowed values.
-[[nodiscard]] Result<IoQuantisation> io_quant_at(const JsonCursor& cursor);
+[[nodiscard]] Result<IoQuantisation> io_quant_at(const JsonPlace& cursor);
 
 [[nodiscard]] std::string io_quant_text(const IoQuantisation& io);
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fatctx/import_qnn_json.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 

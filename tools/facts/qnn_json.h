@@ -15,7 +15,7 @@
 namespace fatctx::tools {
 
 struct QnnJson {
-  std::string build_id;                   // of the SDK; empty if the file does not tell
+  std::string build_id;                   // identifies the SDK build; empty: not stated
   std::vector<WrappedGraph> graphs;       // the one of a converter has no name
   std::vector<DescribedGraph> described;  // the same graphs, with all that is stated of them
   // Fixed-point tensors for which the file has no scale of the whole tensor: "graph "g": tensor "x" ...".

@@ -22,32 +22,32 @@ void add(std::vector<DescribedOption>& options, std::string_view key, std::strin
   options.push_back({std::string(key), std::move(value), std::string(kQuantOwner)});
 }
 
-Result<std::string> dtype_word(const JsonCursor& cursor) {
-  FATCTX_ASSIGN(const DType dtype, cursor.dtype());
+Result<std::string> dtype_word(const JsonPlace& cursor) {
+  FATCTX_ASSIGN(const DType dtype, dtype_at(cursor));
   return std::string(dtype_name(dtype));
 }
 
 // Reads one type, or those of a model of mixed precision: "uint16" or ["uint16", "uint8"], kept as
 // "uint16,uint8".
-Result<std::string> types_at(const JsonCursor& cursor) {
+Result<std::string> types_at(const JsonPlace& cursor) {
   if (!cursor.is_array()) return dtype_word(cursor);
   FATCTX_ASSIGN(const auto list, cursor.elements());
   if (list.empty()) return cursor.error("is empty; name at least one type, or leave the key out");
   std::string types;
-  for (const JsonCursor& element : list) {
+  for (const JsonPlace& element : list) {
     FATCTX_ASSIGN(const std::string word, dtype_word(element));
     types += (types.empty() ? "" : ",") + word;
   }
   return types;
 }
 
-Result<std::string> arch_at(const JsonCursor& cursor) {
+Result<std::string> arch_at(const JsonPlace& cursor) {
   FATCTX_ASSIGN(std::string arch, cursor.text());
   if (arch_number(arch) == 0) return cursor.wrong("a Hexagon architecture, such as \"v75\"");
   return arch;
 }
 
-Result<std::string> digest_at(const JsonCursor& cursor) {
+Result<std::string> digest_at(const JsonPlace& cursor) {
   FATCTX_ASSIGN(std::string digest, cursor.text());
   const bool hex = digest.size() == kSha256Digits && digest.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!hex) return cursor.wrong("a SHA-256 as 64 hexadecimal digits in lower case");
@@ -76,7 +76,7 @@ Json canonical(const Json& value) {
 
 }  // namespace
 
-Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder) {
+Result<QuantFacts> quant_at(const JsonPlace& cursor, const std::string& folder) {
   FATCTX_TRY(
       cursor.only_keys({"activation_type", "weight_type", "common_arch", "calibration_sha256", "overrides", kIoQuant}));
   QuantFacts facts;
@@ -98,7 +98,7 @@ Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder)
     add(facts.options, kIoQuant, io_quant_text(io));
   }
   if (cursor.has("overrides")) {
-    const JsonCursor overrides = cursor.at("overrides");
+    const JsonPlace overrides = cursor.at("overrides");
     if (overrides.is_object() || overrides.is_array()) {
       add(facts.options, "overrides", write_json(canonical(overrides.value()), {.indent = -1, .ascii = false}));
     } else if (overrides.value().text() != nullptr && !overrides.value().text()->empty()) {
@@ -131,7 +131,7 @@ Result<QuantFacts> parse_quant_flag(std::string_view text) {
     }
     said.add(key, std::move(types));
   }
-  return quant_at(JsonCursor(flag, said), {});
+  return quant_at(JsonPlace(flag, said), {});
 }
 
 Status add_quant_facts(const QuantFacts& facts, std::vector<DescribedOption>& options) {

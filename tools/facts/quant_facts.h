@@ -8,7 +8,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/description.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/onnx/onnx_import.h"
 
 namespace fatctx::tools {
@@ -24,7 +24,7 @@ struct QuantFacts {
 // Reads "quant" of a manifest. Pure: reads no file. A relative path is resolved against `folder`, unless that
 // is empty.
 // Errors: invalid_argument with JSON pointer, the found and the allowed values.
-[[nodiscard]] Result<QuantFacts> quant_at(const JsonCursor& cursor, const std::string& folder);
+[[nodiscard]] Result<QuantFacts> quant_at(const JsonPlace& cursor, const std::string& folder);
 
 // Parses --quant: "activation_type=uint16,weight_type=uint8+int4,overrides=FILE". Errors: invalid_argument.
 [[nodiscard]] Result<QuantFacts> parse_quant_flag(std::string_view text);

@@ -17,7 +17,7 @@
 #include "fatctx/import_safetensors.h"
 #include "tools/facts/described_graphs.h"
 #include "tools/facts/htp_checks.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/facts/provider_options.h"
 #include "tools/onnx/onnx_weights.h"
 #include "tools/pack/manifest_ranges.h"

@@ -12,7 +12,7 @@
 #include "fatctx/device.h"
 #include "fatctx/targets.h"
 #include "tools/cli/flag_words.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 namespace {
@@ -30,6 +30,16 @@ Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key,
 }
 
 }  // namespace
+
+Result<PackKey> completed_target(const PackKey& stated, const TargetRules& rules, std::string_view where) {
+  auto completed = complete_target(stated, rules.table, rules.allow_unreachable);
+  if (completed.ok()) return completed;
+  Error error = in_context(std::move(completed).error(), where);
+  if (!rules.allow_unreachable && complete_target(stated, rules.table, true).ok()) {
+    error.message += "; --allow-unreachable packs it";
+  }
+  return error;
+}
 
 Result<PackKey> parse_target(std::string_view text) {
   constexpr std::string_view kForm =
@@ -184,13 +194,7 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   if (record.key.part.empty()) record.key.part = device.part;
   if (record.key.qnn_soc == 0) record.key.qnn_soc = device.qnn_soc;
   const PackKey stated = record.key;
-  auto completed = complete_target(stated, rules.table, rules.allow_unreachable);
-  if (!completed.ok()) {
-    Error error = in_context(std::move(completed).error(), flag);
-    if (error.message.ends_with("no device gets this record")) error.message += "; --allow-unreachable packs it";
-    return error;
-  }
-  record.key = std::move(completed).value();
+  FATCTX_ASSIGN(record.key, completed_target(stated, rules, flag));
   record.name = words["name"];
   if (record.name.empty()) record.name = default_name(model, stated, names_soc, record.key);
   return result;

@@ -19,6 +19,10 @@ struct TargetRules {
   bool allow_unreachable = false;  // targets that no device gets are no error
 };
 
+// Completes a target that somebody stated (fatctx/targets.h). `where` names its place in errors.
+// Errors: those of complete_target(); the message names --allow-unreachable if this option helps.
+[[nodiscard]] Result<PackKey> completed_target(const PackKey& stated, const TargetRules& rules, std::string_view where);
+
 // Parses "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features.
 // Errors: invalid_argument.
 [[nodiscard]] Result<PackKey> parse_target(std::string_view text);

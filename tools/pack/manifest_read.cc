@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/facts/provider_options.h"
 #include "tools/pack/manifest_ranges.h"
 
@@ -32,7 +32,7 @@ std::string resolved(const std::string& folder, const std::string& path) {
   return folder.empty() ? path : (std::filesystem::path(folder) / path).string();
 }
 
-Result<Version> version_at(const JsonCursor& cursor) {
+Result<Version> version_at(const JsonPlace& cursor) {
   FATCTX_ASSIGN(const std::string text, cursor.text());
   auto version = parse_version(text);
   if (!version.ok()) return cursor.error(version.error().message);
@@ -40,7 +40,7 @@ Result<Version> version_at(const JsonCursor& cursor) {
 }
 
 // Reads the text of an option: a string unchanged, a number or truth value as it is written.
-Status value_at(const JsonCursor& cursor, DescribedOption& option) {
+Status value_at(const JsonPlace& cursor, DescribedOption& option) {
   auto value = scalar_text(cursor.value());
   if (!value) return cursor.wrong("a string, a number, true or false");
   option.value = *std::move(value);
@@ -49,15 +49,15 @@ Status value_at(const JsonCursor& cursor, DescribedOption& option) {
 }
 
 // Reads "options": [{"key": "...", "value": "...", "owner": "..."}], in this order.
-Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
+Result<std::vector<DescribedOption>> option_list_at(const JsonPlace& cursor) {
   std::vector<DescribedOption> options;
   FATCTX_ASSIGN(const auto list, cursor.elements());
-  for (const JsonCursor& element : list) {
+  for (const JsonPlace& element : list) {
     FATCTX_TRY(element.only_keys({"key", "value", "owner"}));
     DescribedOption option;
-    FATCTX_ASSIGN(const JsonCursor key, element.required("key"));
+    FATCTX_ASSIGN(const JsonPlace key, element.required("key"));
     FATCTX_ASSIGN(option.key, key.text());
-    FATCTX_ASSIGN(const JsonCursor value, element.required("value"));
+    FATCTX_ASSIGN(const JsonPlace value, element.required("value"));
     if (element.has("owner")) FATCTX_TRY(store(element.at("owner").text(), option.owner));
     FATCTX_TRY(value_at(value, option));
     const bool twice = std::any_of(options.begin(), options.end(), [&](const DescribedOption& earlier) {
@@ -71,7 +71,7 @@ Result<std::vector<DescribedOption>> option_list_at(const JsonCursor& cursor) {
 
 // Reads "options": {"key": "value"} or {"key": {"value": "...", "owner": "..."}}, in order of the keys; or a
 // list.
-Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
+Result<std::vector<DescribedOption>> options_at(const JsonPlace& cursor) {
   std::vector<DescribedOption> options;
   if (cursor.is_array()) {
     FATCTX_ASSIGN(options, option_list_at(cursor));
@@ -81,7 +81,7 @@ Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
     for (const auto& [key, member] : members) {
       DescribedOption option;
       option.key = key;
-      JsonCursor value = member;
+      JsonPlace value = member;
       if (member.is_object()) {
         FATCTX_TRY(member.only_keys({"value", "owner"}));
         FATCTX_ASSIGN(value, member.required("value"));
@@ -95,11 +95,11 @@ Result<std::vector<DescribedOption>> options_at(const JsonCursor& cursor) {
   return options;
 }
 
-Result<PackKey> target_at(const JsonCursor& cursor) {
+Result<PackKey> target_at(const JsonPlace& cursor) {
   FATCTX_TRY(cursor.only_keys(
       {"backend", "arch", "features", "part", "qnn_soc", "vtcm_mb", "sdk", "api", "blob", "variant", "generic"}));
   PackKey key;
-  FATCTX_ASSIGN(const JsonCursor backend, cursor.required("backend"));
+  FATCTX_ASSIGN(const JsonPlace backend, cursor.required("backend"));
   FATCTX_ASSIGN(key.backend, backend.text());
   if (cursor.has("arch")) FATCTX_TRY(store(cursor.at("arch").text(), key.arch));
   if (cursor.has("features")) FATCTX_TRY(store(cursor.at("features").texts(), key.features));
@@ -120,44 +120,44 @@ Result<PackKey> target_at(const JsonCursor& cursor) {
   return key;
 }
 
-Result<PackTensor> range_at(const JsonCursor& cursor) {
+Result<PackTensor> range_at(const JsonPlace& cursor) {
   FATCTX_TRY(cursor.only_keys({"name", "dtype", "shape", "offset", "alias"}));
   PackTensor tensor;
-  FATCTX_ASSIGN(const JsonCursor name, cursor.required("name"));
+  FATCTX_ASSIGN(const JsonPlace name, cursor.required("name"));
   FATCTX_ASSIGN(tensor.name, name.text());
-  FATCTX_ASSIGN(const JsonCursor dtype, cursor.required("dtype"));
-  FATCTX_ASSIGN(tensor.dtype, dtype.dtype());
-  FATCTX_ASSIGN(const JsonCursor shape, cursor.required("shape"));
+  FATCTX_ASSIGN(const JsonPlace dtype, cursor.required("dtype"));
+  FATCTX_ASSIGN(tensor.dtype, dtype_at(dtype));
+  FATCTX_ASSIGN(const JsonPlace shape, cursor.required("shape"));
   FATCTX_ASSIGN(const auto dims, shape.elements());
-  for (const JsonCursor& dim : dims) {
+  for (const JsonPlace& dim : dims) {
     FATCTX_ASSIGN(const std::uint64_t number, dim.number(kMaxU64));
     tensor.shape.push_back(number);
   }
   const auto size = tensor_size_bytes(tensor.dtype, tensor.shape);
   if (!size) return shape.error("the size of this tensor does not fit 64 bits");
   tensor.size_bytes = *size;
-  FATCTX_ASSIGN(const JsonCursor offset, cursor.required("offset"));
+  FATCTX_ASSIGN(const JsonPlace offset, cursor.required("offset"));
   FATCTX_ASSIGN(tensor.offset_in_blob, offset.number(kMaxU64));
   if (cursor.has("alias")) FATCTX_TRY(store(cursor.at("alias").boolean(), tensor.alias));
   return tensor;
 }
 
 // Reads "format"; the default follows from the name of the blob's file.
-Result<TensorSource> source_at(const JsonCursor& cursor, const std::string& file) {
+Result<TensorSource> source_at(const JsonPlace& cursor, const std::string& file) {
   if (!cursor.has("format")) {
     if (const auto source = tensor_source_of_file(file)) return *source;
     return cursor.error(
         "lacks the key \"format\", which may be left out for files that end in .irpa, .safetensors "
         "or .gguf");
   }
-  const JsonCursor format = cursor.at("format");
+  const JsonPlace format = cursor.at("format");
   FATCTX_ASSIGN(const std::string word, format.text());
   if (const auto source = tensor_source_from_name(word)) return *source;
   return format.wrong_word(word, tensor_source_names());
 }
 
 // Reads the tensors of a blob. `file` is the blob's, as in the manifest.
-Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& folder, const std::string& file) {
+Result<ManifestTensors> tensors_at(const JsonPlace& cursor, const std::string& folder, const std::string& file) {
   FATCTX_TRY(cursor.only_keys({"format", "shapes_from", "model", "ranges"}));
   ManifestTensors tensors;
   FATCTX_ASSIGN(tensors.source, source_at(cursor, file));
@@ -175,7 +175,7 @@ Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& 
     tensors.shapes_from = resolved(folder, model);
   }
   if (tensors.source == TensorSource::kOnnx) {
-    FATCTX_ASSIGN(const JsonCursor model, cursor.required("model"));
+    FATCTX_ASSIGN(const JsonPlace model, cursor.required("model"));
     std::vector<std::string> paths;
     if (model.is_array()) {
       FATCTX_ASSIGN(paths, model.texts());
@@ -187,9 +187,9 @@ Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& 
     for (const std::string& path : paths) tensors.models.push_back(resolved(folder, path));
   }
   if (tensors.source == TensorSource::kRanges) {
-    FATCTX_ASSIGN(const JsonCursor ranges, cursor.required("ranges"));
+    FATCTX_ASSIGN(const JsonPlace ranges, cursor.required("ranges"));
     FATCTX_ASSIGN(const auto list, ranges.elements());
-    for (const JsonCursor& element : list) {
+    for (const JsonPlace& element : list) {
       FATCTX_ASSIGN(PackTensor tensor, range_at(element));
       tensors.ranges.push_back(std::move(tensor));
     }
@@ -197,19 +197,19 @@ Result<ManifestTensors> tensors_at(const JsonCursor& cursor, const std::string& 
   return tensors;
 }
 
-Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) {
+Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonPlace& cursor) {
   std::vector<DescribedTensor> tensors;
   FATCTX_ASSIGN(const auto list, cursor.elements());
-  for (const JsonCursor& element : list) {
+  for (const JsonPlace& element : list) {
     FATCTX_TRY(element.only_keys({"name", "dtype", "shape"}));
     DescribedTensor tensor;
-    FATCTX_ASSIGN(const JsonCursor name, element.required("name"));
+    FATCTX_ASSIGN(const JsonPlace name, element.required("name"));
     FATCTX_ASSIGN(tensor.name, name.text());
-    FATCTX_ASSIGN(const JsonCursor dtype, element.required("dtype"));
+    FATCTX_ASSIGN(const JsonPlace dtype, element.required("dtype"));
     FATCTX_ASSIGN(tensor.dtype, dtype.text());
-    FATCTX_ASSIGN(const JsonCursor shape, element.required("shape"));
+    FATCTX_ASSIGN(const JsonPlace shape, element.required("shape"));
     FATCTX_ASSIGN(const auto dims, shape.elements());
-    for (const JsonCursor& dim : dims) {
+    for (const JsonPlace& dim : dims) {
       const auto size = dim.value().whole();
       if (!size || *size < -1) return dim.wrong("a whole number, or -1 if it is not fixed");
       tensor.shape.push_back(*size);
@@ -220,20 +220,20 @@ Result<std::vector<DescribedTensor>> graph_tensors_at(const JsonCursor& cursor) 
 }
 
 // Reads "graphs": a list of graphs, or {"from": "model.onnx"}.
-Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
+Status graphs_at(const JsonPlace& cursor, const std::string& folder, ManifestRecord& record) {
   if (cursor.is_object()) {
     FATCTX_TRY(cursor.only_keys({"from"}));
-    FATCTX_ASSIGN(const JsonCursor from, cursor.required("from"));
+    FATCTX_ASSIGN(const JsonPlace from, cursor.required("from"));
     FATCTX_ASSIGN(const std::string model, from.text());
     record.graphs_from = resolved(folder, model);
     return Done{};
   }
   if (!cursor.is_array()) return cursor.wrong("an array of graphs, or {\"from\": \"model.onnx\"}");
   FATCTX_ASSIGN(const auto list, cursor.elements());
-  for (const JsonCursor& element : list) {
+  for (const JsonPlace& element : list) {
     FATCTX_TRY(element.only_keys({"name", "inputs", "outputs", "spill_fill_bytes"}));
     DescribedGraph graph;
-    FATCTX_ASSIGN(const JsonCursor name, element.required("name"));
+    FATCTX_ASSIGN(const JsonPlace name, element.required("name"));
     FATCTX_ASSIGN(graph.name, name.text());
     if (element.has("inputs")) FATCTX_TRY(store(graph_tensors_at(element.at("inputs")), graph.inputs));
     if (element.has("outputs")) FATCTX_TRY(store(graph_tensors_at(element.at("outputs")), graph.outputs));
@@ -248,7 +248,7 @@ Status graphs_at(const JsonCursor& cursor, const std::string& folder, ManifestRe
 // Returns true if a record of this type may be compressed, because it is never memory-mapped.
 bool cold(RecordType type) { return type == RecordType::kSourceModel || type == RecordType::kOpaque; }
 
-Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
+Result<Codec> codec_at(const JsonPlace& cursor, RecordType type) {
   FATCTX_ASSIGN(const std::string word, cursor.text());
   const auto codec = codec_from_name(word);
   if (!codec) return cursor.wrong_word(word, kCodecs);
@@ -260,7 +260,7 @@ Result<Codec> codec_at(const JsonCursor& cursor, RecordType type) {
 }
 
 // Reads "sharing", "max_pieces" and "granule" (in KiB) of the whole file.
-Status sharing_at(const JsonCursor& root, SharingWish& wish) {
+Status sharing_at(const JsonPlace& root, SharingWish& wish) {
   if (root.has("sharing")) {
     FATCTX_ASSIGN(const std::string word, root.at("sharing").text());
     wish.sharing = sharing_from_name(word);
@@ -284,8 +284,8 @@ Status sharing_at(const JsonCursor& root, SharingWish& wish) {
 }
 
 // Reads "ranges": a list, or the name of a file that holds one.
-Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRecord& record) {
-  const JsonCursor ranges = cursor.at("ranges");
+Status ranges_of(const JsonPlace& cursor, const std::string& folder, ManifestRecord& record) {
+  const JsonPlace ranges = cursor.at("ranges");
   if (cursor.has("tensors")) return ranges.error("tensors say where the parts of a record are; give one of both");
   if (ranges.value().text() != nullptr) {
     FATCTX_ASSIGN(const std::string path, ranges.text());
@@ -296,20 +296,20 @@ Status ranges_of(const JsonCursor& cursor, const std::string& folder, ManifestRe
   return store(ranges_at(ranges), record.record.ranges);
 }
 
-Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& folder, const std::string& group) {
+Result<ManifestRecord> record_at(const JsonPlace& cursor, const std::string& folder, const std::string& group) {
   FATCTX_TRY(cursor.only_keys({"type", "name", "file", "target", "unit", "group", "weights", "tensors", "graphs",
                                "options", "format", "producer", "codec", "ranges", "quant"}));
   ManifestRecord result;
   PackRecord& record = result.record;
-  FATCTX_ASSIGN(const JsonCursor type, cursor.required("type"));
+  FATCTX_ASSIGN(const JsonPlace type, cursor.required("type"));
   FATCTX_ASSIGN(const std::string type_word, type.text());
   if (std::find(kRecordTypes.begin(), kRecordTypes.end(), type_word) == kRecordTypes.end()) {
     return type.wrong_word(type_word, kRecordTypes);
   }
   record.type = record_type_from_name(type_word).value_or(RecordType::kOpaque);
-  FATCTX_ASSIGN(const JsonCursor name, cursor.required("name"));
+  FATCTX_ASSIGN(const JsonPlace name, cursor.required("name"));
   FATCTX_ASSIGN(record.name, name.text());
-  FATCTX_ASSIGN(const JsonCursor file, cursor.required("file"));
+  FATCTX_ASSIGN(const JsonPlace file, cursor.required("file"));
   FATCTX_ASSIGN(const std::string path, file.text());
   record.source.path = resolved(folder, path);
   if (cursor.has("target")) {
@@ -342,7 +342,7 @@ Result<ManifestRecord> record_at(const JsonCursor& cursor, const std::string& fo
 }
 
 // Finds duplicate names and missing weights. It does so here, where the position in the file is known.
-Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<ManifestRecord>& records,
+Status check_names(const std::vector<JsonPlace>& cursors, const std::vector<ManifestRecord>& records,
                    const std::set<std::string>& known_weights) {
   std::map<std::string, std::size_t> by_name;
   std::vector<std::string> weight_names(known_weights.begin(), known_weights.end());
@@ -359,7 +359,7 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!cursors[i].has("weights")) continue;
     FATCTX_ASSIGN(const auto list, cursors[i].at("weights").elements());
-    for (const JsonCursor& element : list) {
+    for (const JsonPlace& element : list) {
       FATCTX_ASSIGN(const std::string name, element.text());
       if (is_weights.contains(name)) continue;
       if (weight_names.empty())
@@ -375,25 +375,25 @@ Status check_names(const std::vector<JsonCursor>& cursors, const std::vector<Man
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file, const std::string& folder,
                                 const std::set<std::string>& known_weights) {
   FATCTX_ASSIGN(const Json document, parse_json(text, file));
-  const JsonCursor root(file, document);
+  const JsonPlace root(file, document);
   FATCTX_TRY(
       root.only_keys({"schema", "name", "group", "options", "sharing", "max_pieces", "granule", "records", "quant"}));
-  FATCTX_ASSIGN(const JsonCursor schema, root.required("schema"));
+  FATCTX_ASSIGN(const JsonPlace schema, root.required("schema"));
   FATCTX_ASSIGN(const std::string schema_word, schema.text());
   if (schema_word != kManifestSchema) return schema.wrong_word(schema_word, {std::string(kManifestSchema)});
 
   Manifest manifest;
-  FATCTX_ASSIGN(const JsonCursor name, root.required("name"));
+  FATCTX_ASSIGN(const JsonPlace name, root.required("name"));
   FATCTX_ASSIGN(manifest.name, name.text());
   std::string group = manifest.name;
   if (root.has("group")) FATCTX_TRY(store(root.at("group").text(), group));
   if (root.has("options")) FATCTX_TRY(store(options_at(root.at("options")), manifest.options));
   if (root.has("quant")) FATCTX_TRY(store(quant_at(root.at("quant"), folder), manifest.quant));
   FATCTX_TRY(sharing_at(root, manifest.sharing));
-  FATCTX_ASSIGN(const JsonCursor records, root.required("records"));
+  FATCTX_ASSIGN(const JsonPlace records, root.required("records"));
   FATCTX_ASSIGN(const auto list, records.elements());
   if (list.empty()) return records.error("found no record; at least one is needed");
-  for (const JsonCursor& element : list) {
+  for (const JsonPlace& element : list) {
     FATCTX_ASSIGN(ManifestRecord record, record_at(element, folder, group));
     record.where = fmt::format("{}: {}", file, element.pointer());
     manifest.records.push_back(std::move(record));

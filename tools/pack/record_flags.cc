@@ -150,6 +150,11 @@ DlcImport import_of(const std::string& dlc, const RecordFlags& flags) {
   return {.group = group, .unit = stem, .prefix = stem + "."};
 }
 
+Result<TargetRules> rules_of(const RecordFlags& flags) {
+  FATCTX_ASSIGN(SocTable table, SocTable::from_environment());
+  return TargetRules{std::move(table), flags.allow_unreachable};
+}
+
 // Fills in what a compiler's file does not say of its SoC. How much VTCM a binary uses only its compiler knows.
 void add_known_facts(const SocTable& table, PackKey& key) {
   if (key.qnn_soc == 0 && key.part.empty()) return;
@@ -189,8 +194,7 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
       manifest.records.push_back(std::move(blob));
     }
   }
-  TargetRules rules{.allow_unreachable = flags.allow_unreachable};
-  FATCTX_ASSIGN(rules.table, SocTable::from_environment());
+  FATCTX_ASSIGN(const TargetRules rules, rules_of(flags));
   for (const std::string& binary : flags.binaries) {
     FATCTX_ASSIGN(ManifestRecord record, parse_binary_flag(binary, flags.name, rules, flags.group));
     record.record.description.format = format_of(record.record.source.path);
@@ -228,16 +232,10 @@ bool every_group_named(const RecordFlags& flags) {
          std::ranges::all_of(flags.weights, named) && std::ranges::all_of(flags.ep_contexts, named);
 }
 
-Status complete_targets(const SocTable& table, bool allow_unreachable, Manifest& manifest) {
+Status complete_targets(const TargetRules& rules, Manifest& manifest) {
   for (ManifestRecord& record : manifest.records) {
     if (record.record.type != RecordType::kContextBinary) continue;
-    auto completed = complete_target(record.record.key, table, allow_unreachable);
-    if (!completed.ok()) {
-      Error error = in_context(std::move(completed).error(), record.where);
-      if (error.message.ends_with("no device gets this record")) error.message += "; --allow-unreachable packs it";
-      return error;
-    }
-    record.record.key = std::move(completed).value();
+    FATCTX_ASSIGN(record.record.key, completed_target(record.record.key, rules, record.where));
   }
   return Done{};
 }
@@ -259,8 +257,8 @@ Result<Manifest> manifest_of(const RecordFlags& flags) {
   }
   FATCTX_ASSIGN(Manifest manifest, read_manifest(flags.manifest, flags.known_weights));
   manifest.allow_dynamic = flags.allow_dynamic;
-  FATCTX_ASSIGN(const SocTable table, SocTable::from_environment());
-  FATCTX_TRY(complete_targets(table, flags.allow_unreachable, manifest));
+  FATCTX_ASSIGN(const TargetRules rules, rules_of(flags));
+  FATCTX_TRY(complete_targets(rules, manifest));
   return manifest;
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fatctx/base/result.h"
-#include "fatctx/soc_table.h"
 #include "tools/pack/manifest.h"
+#include "tools/pack/manifest_flags.h"
 
 namespace CLI {
 class App;
@@ -41,7 +41,7 @@ void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing
 [[nodiscard]] bool every_group_named(const RecordFlags& flags);
 
 // Completes the targets of all context binaries (fatctx/targets.h). Errors: invalid_argument, naming the record.
-[[nodiscard]] Status complete_targets(const SocTable& table, bool allow_unreachable, Manifest& manifest);
+[[nodiscard]] Status complete_targets(const TargetRules& rules, Manifest& manifest);
 
 // Reads the manifest, or makes one from the flags. Errors: those of read_manifest, of parsing the flags and
 // of reading the files that they name; invalid_argument if both are present, or neither.

@@ -316,7 +316,7 @@ void take_row_facts(const Json& row, CacheFacts& facts) {
   for (const auto& [key, value] : *row.members()) {
     const std::string field = folded(key);
     if (std::find(std::begin(kKeys), std::end(kKeys), field) == std::end(kKeys)) continue;
-    if (facts.facts.size() == std::size(kKeys)) return;  // of keys that differ only in spelling
+    if (facts.facts.size() == std::size(kKeys)) return;  // further keys would repeat these in another spelling
     std::string text = value.number() != nullptr ? std::to_string(*value.number()) : text_fact(value);
     if (!text.empty() && check_name(key, kMaxTextFact, true, "key").ok()) {
       facts.facts.push_back({key, std::move(text), std::string(kQnnOwner)});

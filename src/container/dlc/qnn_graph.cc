@@ -46,7 +46,7 @@ constexpr QnnType kTypes[] = {
 };
 constexpr std::string_view kTypePrefix = "QNN_DATATYPE_";
 constexpr std::uint64_t kMaxDim = std::uint64_t{1} << 40;
-constexpr std::size_t kMaxFacts = 64;  // of a graph
+constexpr std::size_t kMaxFacts = 64;  // for each graph
 
 Result<QnnType> type_at(const JsonPlace& place) {
   const QnnType* found = std::end(kTypes);

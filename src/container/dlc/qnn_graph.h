@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "container/dlc/json_place.h"
+#include "base/json_place.h"
 #include "fatctx/description.h"
 
 namespace fatctx::container::dlc {
 
-inline constexpr std::string_view kQnnOwner = "qnn";  // of options that are the compiler's own facts
+inline constexpr std::string_view kQnnOwner = "qnn";  // marks options that the compiler states
 
 // The keys of the same facts in one of the two forms.
 struct QnnWords {

@@ -15,7 +15,6 @@ namespace fatctx {
 namespace {
 
 namespace dlc = container::dlc;
-using dlc::JsonPlace;
 
 // The kinds of tensors that a converter lists.
 constexpr std::uint64_t kInput = 0;

@@ -104,9 +104,14 @@ DiskExtraField zip64_field(std::uint64_t whole_size) {
   return {kZip64Field, static_cast<std::uint16_t>(whole_size - sizeof(DiskExtraField))};
 }
 
-// Returns the alignment that the header states, or else that of the data within its page.
+// Returns true if the header of the original also fits the thin DLC, which keeps places within a page only.
+bool is_kept(const Entry& entry, std::uint64_t at) noexcept {
+  return entry.alignment && *entry.alignment <= kPage && at % kPage == entry.header_offset % kPage;
+}
+
+// Returns the alignment that the header states, or else that of the data within its page; at most a page.
 std::uint32_t alignment_of(const Entry& entry) noexcept {
-  if (entry.alignment) return *entry.alignment;
+  if (entry.alignment) return static_cast<std::uint32_t>(std::min<std::uint64_t>(*entry.alignment, kPage));
   const std::uint64_t place = entry.data.offset % kPage;
   return static_cast<std::uint32_t>(place == 0 ? kPage : place & (~place + 1));
 }
@@ -209,7 +214,7 @@ Result<ThinDlc> build_thin(const mapping::OsFile& file, const Archive& archive, 
       pieces.add_bytes(std::as_bytes(std::span(replacement->bytes)));
       append_row(directory, entry, central, size, header_at);
     } else {
-      if (entry.alignment && header_at % kPage == entry.header_offset % kPage) {
+      if (is_kept(entry, header_at)) {
         pieces.add_range({entry.header_offset, entry.data.offset - entry.header_offset});
       } else {
         pieces.add_bytes(new_header(entry, entry.central, header_at, entry.data.size));

@@ -103,7 +103,7 @@ struct DiskPaddedZip64 {  // then `padding` zeros, then the data
   le64 header_offset;  // 0
   le32 disk;
   le32 padding;
-  le32 alignment;  // of the data in the file: 4096, and 8 for metadata
+  le32 alignment;  // the data begins at a multiple of it: 4096, or 8 for metadata
   le32 reserved;
 };
 static_assert(sizeof(DiskPaddedZip64) == 44 && alignof(DiskPaddedZip64) == 1);

@@ -22,7 +22,7 @@ Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::m
 Error unreachable(std::string_view why) { return refused(fmt::format("{}: no device gets this record", why)); }
 
 Error contradiction(std::string_view who, std::string_view fact, std::string_view known, std::string_view stated) {
-  return refused(fmt::format("{} has {} {}, and the target says {}", who, fact, known, stated));
+  return refused(fmt::format("{} has {} {}, and the target says {}; correct one of the two", who, fact, known, stated));
 }
 
 // Fills in the facts of `known` that are empty, and compares the others. `who` names its source in errors.
@@ -44,7 +44,7 @@ Status take(const SocIdentity& known, std::string_view who, const SocTable& tabl
   if (known.vtcm_mb) {
     if (target.vtcm_mb == 0) target.vtcm_mb = *known.vtcm_mb;
     if (target.vtcm_mb > *known.vtcm_mb) {
-      return contradiction(who, "MB of VTCM:", std::to_string(*known.vtcm_mb), std::to_string(target.vtcm_mb));
+      return contradiction(who, "VTCM in MB:", std::to_string(*known.vtcm_mb), std::to_string(target.vtcm_mb));
     }
   }
   return Done{};
@@ -57,7 +57,7 @@ Status take_name(const SocTable& table, bool allow_unreachable, PackKey& target)
   if (known.ok()) {
     const std::string backend = runtime::device_of(known.value()).backend;
     if (backend == runtime::kHtpBackend) return take(known.value(), name, table, target);
-    return refused(fmt::format("{} belongs to backend {}", name, backend));
+    return refused(fmt::format("{} belongs to backend {}; state that backend instead of htp", name, backend));
   }
   if (!allow_unreachable) {
     return unreachable(

@@ -75,7 +75,7 @@ Result<AskedSoc> asked_of(const DetectOptions& options, const SocTable& table) {
       return bad_setting(soc, "soc",
                          identity.error().message +
                              "; understood are parts (SM8750), QNN numbers (69), kernel "
-                             "numbers (kernel:639) and Hexagon archs (v79)");
+                             "numbers (kernel:639), Hexagon archs (v79) and names as sold (Snapdragon 8 Elite)");
     }
     asked.instead = std::move(identity).value();
     asked.raw = soc.text;
@@ -139,6 +139,13 @@ Json npu_devices_json(const std::vector<NpuDevice>& devices) {
   return list;
 }
 
+Json mapping_json(const MappingCapability& mapping) {
+  return {{"available", mapping.available},         {"how", mapping.how},
+          {"page_bytes", mapping.page_bytes},       {"provider", mapping.provider},
+          {"granule_bytes", mapping.granule_bytes}, {"stitched", mapping.stitched},
+          {"sealed_memory", mapping.sealed_memory}};
+}
+
 }  // namespace
 
 Result<Detection> detect_device(const DetectOptions& options) {
@@ -164,17 +171,6 @@ const Device& device_for(const Detection& detection, std::span<const Candidate> 
   });
   return wanted ? *detection.npu : detection.device;
 }
-
-namespace {
-
-Json mapping_json(const MappingCapability& mapping) {
-  return {{"available", mapping.available},         {"how", mapping.how},
-          {"page_bytes", mapping.page_bytes},       {"provider", mapping.provider},
-          {"granule_bytes", mapping.granule_bytes}, {"stitched", mapping.stitched},
-          {"sealed_memory", mapping.sealed_memory}};
-}
-
-}  // namespace
 
 std::string detection_to_json(const Detection& detection) {
   Json document = {{"schema", "fatctx.detection/1"}, {"device", runtime::device_document(detection.device)}};

@@ -189,8 +189,8 @@ Error not_a_device(std::string_view text, std::string_view why) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("device \"{}\": {}; understood are x86-64, x86-64-v1 to x86-64-v4 and aarch64, with feature "
                       "words behind \"+\" (aarch64+dotprod+i8mm), Hexagon archs (v75), each also with its backend in "
-                      "front (cpu:aarch64, htp:v75), and SoCs: parts (SM8750), QNN numbers (69) and kernel numbers "
-                      "(kernel:639)",
+                      "front (cpu:aarch64, htp:v75), and SoCs: parts (SM8750), QNN numbers (69), kernel numbers "
+                      "(kernel:639) and names as sold (Snapdragon 8 Elite)",
                       text, why)};
 }
 

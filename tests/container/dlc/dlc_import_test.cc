@@ -359,6 +359,25 @@ TEST_F(Dlc, HeadersThatTheVendorCannotReadAreFoundAndWrittenAnew) {
   }
 }
 
+TEST_F(Dlc, AnAlignmentAboveAPageIsStatedAsAPageInAThinDlc) {
+  DlcWriter writer;
+  writer.entry("htp.cache.57.0", 2 * 4096, 'a');
+  writer.entry("htp.cache.69.0", 2 * 4096, 'b');
+  writer.entry("dlc.metadata2.3.0", support::kTwoSocMetadata);
+  Bytes bytes = writer.write();
+  const std::size_t alignment = writer.header_at(1) + 30 + std::string_view("htp.cache.69.0").size() + 36;
+  ASSERT_EQ(writer.data_at(1) % 16'384, 0U);  // true of these sizes
+  set_le<std::uint32_t>(bytes, alignment, 16'384);
+  const std::string path = put(bytes);
+
+  const auto thin = thin_dlc(path, {.qnn_socs = {69}, .entries = {}});
+
+  ASSERT_TRUE(is_ok(thin));
+  const Bytes made = joined(thin.value(), bytes);
+  const std::size_t stated = 30 + std::string_view("htp.cache.69.0").size() + 36;
+  EXPECT_EQ(number_at<std::uint32_t>(made, stated), 4096U);
+}
+
 TEST_F(Dlc, ChoosingEverythingGivesBackAllRanges) {
   const auto thin = thin_dlc(put(two_socs()), {.qnn_socs = {57}, .entries = {"htp.cache.69.0"}});
 

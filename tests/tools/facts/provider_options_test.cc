@@ -8,7 +8,7 @@
 
 #include "source_dir.h"
 #include "support/result_matchers.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 namespace provider_options_test {

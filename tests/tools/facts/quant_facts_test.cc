@@ -23,7 +23,7 @@ constexpr std::string_view kDigest = "00112233445566778899aabbccddeeff0011223344
 Result<QuantFacts> parse(const std::string& text) {
   const std::string file = "m.json";
   FATCTX_ASSIGN(const Json document, parse_json(text, file));
-  return quant_at(JsonCursor(file, document), "folder");
+  return quant_at(JsonPlace(file, document), "folder");
 }
 
 // Shows S3.34, S3.36.

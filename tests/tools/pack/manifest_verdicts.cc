@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/manifest_read.h"
 

@@ -18,7 +18,7 @@
 #include "support/safetensors_file.h"
 #include "tools/command_fixture.h"
 #include "tools/compile/targets_file.h"
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 #include "tools/sample_files.h"
 
 namespace fatctx::tools {

@@ -185,8 +185,7 @@ std::vector<std::string> warnings_of(const Staged& staged, const GraphToCompile&
   if (options.provider.optimisation == Optimisation::kNone && staged.result.optimised_by_session) {
     warnings.push_back(fmt::format(
         "\"optimization\" = \"none\" holds for this provider, but the session has optimised {} before it asked: set "
-        "the "
-        "graph optimization level of the session to ORT_DISABLE_ALL, or use the Compile API or fatctx ctx-gen",
+        "the graph optimization level of the session to ORT_DISABLE_ALL, or use the Compile API or fatctx ctx-gen",
         source));
   }
   const std::uint64_t of_file = source.empty() ? 0 : bytes_of_model(source);

@@ -1,7 +1,7 @@
 // Gives values of a graph names that do not depend on the run of ONNX Runtime which made it.
 //
-// Its optimisers merge equal small constants under the name of any one of them, and count generated names in the order
-// of a hash table. So equal models get different names in different processes.
+// Its optimisers merge equal small constants under the name of any one of them. They number the names that they make
+// while they walk a hash table. So equal models get different names in different processes.
 #pragma once
 
 #include "fatctx/base/result.h"

@@ -160,7 +160,7 @@ class GatherFirst {
   onnx::ModelProto& model_;
   std::map<std::string, int> uses_;      // by value, in all graphs
   std::map<std::string, int> makers_;    // index of the node of the main graph
-  std::map<std::string, Shape> shapes_;  // of constants, and of values made from them
+  std::map<std::string, Shape> shapes_;  // known for constants and for values made from them
   std::set<std::string> names_;
 };
 

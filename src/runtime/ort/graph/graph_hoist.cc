@@ -93,7 +93,8 @@ class Hoist {
   onnx::GraphProto& main_;
   std::vector<onnx::GraphProto*> graphs_;
   std::map<std::string, int> definitions_;
-  std::vector<std::pair<std::string, std::string>> copied_;  // of the graph at hand: output, weight in the main graph
+  std::vector<std::pair<std::string, std::string>>
+      copied_;  // each output of this graph, with its weight in the main graph
   std::vector<onnx::TensorProto> moved_;
   GraphWeightFile file_;
 };

@@ -24,7 +24,7 @@ struct StageOptions {
 
 struct StagedResult {
   StagedGraph graph;
-  std::uint64_t source_bytes = 0;     // of the model's weights, before anything was folded
+  std::uint64_t source_bytes = 0;     // the weights of the model before folding
   bool optimised_by_session = false;  // the session has changed the model before this provider was asked
 };
 

@@ -51,7 +51,7 @@ class StagedGraph {
   [[nodiscard]] const std::vector<ExternalTensor>& tensors() const noexcept { return tensors_; }
   // Redirects the tensor with this index to another location.
   void point(std::size_t index, const std::string& location, std::uint64_t offset);
-  [[nodiscard]] std::uint64_t size_bytes() const;  // of the model, without external data
+  [[nodiscard]] std::uint64_t size_bytes() const;  // without external data
   // Returns the bytes of the model; equal models have equal bytes. Errors: limit_exceeded (above 2 GiB).
   [[nodiscard]] Result<std::vector<std::byte>> bytes() const;
 

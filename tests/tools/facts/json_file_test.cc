@@ -1,4 +1,4 @@
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 
 namespace fatctx::tools {
-namespace json_cursor_test {
+namespace json_file_test {
 
 using support::fails_with;
 using support::is_ok;
@@ -47,6 +47,11 @@ TEST(ParseJson, ACommentChangesNoPositionAndNeedsAnEnd) {
   }
 }
 
+TEST(ParseJson, ACommentWithoutAnEndIsCalledSo) {
+  EXPECT_EQ(parse_json("{\"a\": /* 1}", "m.json").error().message,
+            "m.json: line 1, column 7: not JSON: the comment that begins here has no end");
+}
+
 TEST(ParseJson, AnErrorNamesFileLineAndColumn) {
   const auto document = parse_json("{\n  \"a\": 1,\n}", "m.json");
   ASSERT_TRUE(fails_with(document, ErrorCode::kInvalidArgument));
@@ -67,7 +72,7 @@ TEST(ParseJson, AnErrorTellsABytesNumberAndWhereATextEndsTooEarly) {
 TEST(ParseJson, ANumberBeyondAllLimitsIsAnErrorWhereItIsUsed) {
   const std::string file = "m.json";
   const auto document = parse_json("[1e999]", file);
-  const auto elements = JsonCursor(file, document.value()).elements();
+  const auto elements = JsonPlace(file, document.value()).elements();
   EXPECT_EQ(elements.value()[0].number(7).error().message,
             "m.json: /0: found 1e999; allowed: a whole number from 0 to 7");
   EXPECT_EQ(scalar_text(elements.value()[0].value()), std::nullopt);
@@ -107,33 +112,33 @@ TEST(ParseJson, DeepNestingIsNoDanger) {
   }
 }
 
-TEST(JsonCursor, ErrorsNameThePointerWithItsEscapes) {
+TEST(JsonPlace, ErrorsNameThePointerWithItsEscapes) {
   const std::string file = "m.json";
   const auto document = parse_json(R"({"a/b": [{"c~d": 1}]})", file);
-  const JsonCursor root(file, document.value());
+  const JsonPlace root(file, document.value());
 
-  const JsonCursor inner = root.at("a/b").elements().value()[0].at("c~d");
+  const JsonPlace inner = root.at("a/b").elements().value()[0].at("c~d");
 
   EXPECT_EQ(inner.text().error().message, "m.json: /a~1b/0/c~0d: found 1; allowed: a string that is not empty");
   EXPECT_EQ(root.text().error().message,
             "m.json: the whole file: found an object; allowed: a string that is not empty");
 }
 
-TEST(JsonCursor, NumbersAreWholeAndWithinTheirLimit) {
+TEST(JsonPlace, NumbersAreWholeAndWithinTheirLimit) {
   const std::string file = "m.json";
   const auto document = parse_json("[0, 7, 8, -1, 1.5, \"7\", 18446744073709551616]", file);
-  const auto elements = JsonCursor(file, document.value()).elements().value();
+  const auto elements = JsonPlace(file, document.value()).elements().value();
 
   EXPECT_EQ(elements[0].number(7).value(), 0U);
   EXPECT_EQ(elements[1].number(7).value(), 7U);
   for (std::size_t i = 2; i < elements.size(); ++i) EXPECT_FALSE(elements[i].number(7).ok()) << i;
 }
 
-TEST(JsonCursor, LongValuesAreCutInErrors) {
+TEST(JsonPlace, LongValuesAreCutInErrors) {
   const std::string file = "m.json";
   const auto document = parse_json('"' + std::string(1000, 'x') + '"', file);
 
-  EXPECT_LT(JsonCursor(file, document.value()).boolean().error().message.size(), 120U);
+  EXPECT_LT(JsonPlace(file, document.value()).boolean().error().message.size(), 120U);
 }
 
 TEST(ReadTextFile, OnlyRegularFilesAreRead) {
@@ -146,5 +151,5 @@ TEST(ReadTextFile, OnlyRegularFilesAreRead) {
   EXPECT_TRUE(fails_with(read_text_file(folder.path()), ErrorCode::kNotRegularFile));
 }
 
-}  // namespace json_cursor_test
+}  // namespace json_file_test
 }  // namespace fatctx::tools

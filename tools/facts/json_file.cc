@@ -1,7 +1,6 @@
-#include "tools/facts/json_cursor.h"
+#include "tools/facts/json_file.h"
 
 #include <algorithm>
-#include <cassert>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -9,27 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "fatctx/base/nearest.h"
-
 namespace fatctx::tools {
 
 namespace {
-
-constexpr std::size_t kShownCharacters = 40;  // of a value that an error quotes
-
-std::string quoted_words(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
-  return text;
-}
-
-std::string shown(const Json& value) {
-  if (value.members() != nullptr) return "an object";
-  if (value.items() != nullptr) return "an array";
-  std::string text = json_line(value);
-  if (text.size() > kShownCharacters) text = text.substr(0, kShownCharacters) + "...";
-  return text;
-}
 
 // Returns the position of a byte as "line 3, column 7", both counted from 1.
 std::string place_of(std::string_view text, std::size_t offset) {
@@ -44,6 +25,7 @@ std::string place_of(std::string_view text, std::size_t offset) {
 std::string refused(std::string_view text, std::size_t offset) {
   if (offset >= text.size()) return "the text ends in the middle of a value";
   const char byte = text[offset];
+  if (text.substr(offset, 2) == "/*") return "the comment that begins here has no end";
   const auto before = text.substr(0, offset).find_last_not_of(" \t\r\n");
   const char previous = before == std::string_view::npos ? '\0' : text[before];
   const bool printable = byte > 0x20 && byte < 0x7f;
@@ -138,101 +120,14 @@ bool is_utf8(std::string_view text) {
   return read_json(quoted + '"', 0, fault).has_value();
 }
 
-Error JsonCursor::error(std::string_view message) const {
-  return invalid_argument(fmt::format("{}: {}: {}", *file_, pointer_.empty() ? "the whole file" : pointer_, message));
-}
-
-Error JsonCursor::wrong(std::string_view allowed) const {
-  return error(fmt::format("found {}; allowed: {}", shown(*value_), allowed));
-}
-
-Error JsonCursor::wrong_word(std::string_view found, const std::vector<std::string>& allowed) const {
-  const auto near = nearest(found, allowed);
-  return error(fmt::format("found \"{}\"; {}allowed: {}", found,
-                           near ? fmt::format("did you mean \"{}\"? ", *near) : std::string(), quoted_words(allowed)));
-}
-
-Status JsonCursor::only_keys(std::initializer_list<std::string_view> allowed) const {
-  if (!is_object()) return wrong("an object");
-  const std::vector<std::string> words(allowed.begin(), allowed.end());
-  for (const auto& [key, value] : *value_->members()) {
-    if (std::find(words.begin(), words.end(), key) != words.end()) continue;
-    const auto near = nearest(key, words);
-    return JsonCursor(*file_, value, pointer_ + json_pointer_to(key))
-        .error(fmt::format("unknown key; {}allowed: {}",
-                           near ? fmt::format("did you mean \"{}\"? ", *near) : std::string(), quoted_words(words)));
-  }
-  return Done{};
-}
-
-bool JsonCursor::has(std::string_view key) const { return value_->find(key) != nullptr; }
-
-JsonCursor JsonCursor::at(std::string_view key) const {
-  const Json* const found = value_->find(key);
-  assert(found != nullptr);
-  return JsonCursor(*file_, *found, pointer_ + json_pointer_to(key));
-}
-
-Result<JsonCursor> JsonCursor::required(std::string_view key) const {
-  if (!has(key)) return error(fmt::format("the key \"{}\" is missing", key));
-  return at(key);
-}
-
-Result<std::vector<JsonCursor>> JsonCursor::elements() const {
-  if (!is_array()) return wrong("an array");
-  const Json::Array& items = *value_->items();
-  std::vector<JsonCursor> list;
-  list.reserve(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    list.push_back(JsonCursor(*file_, items[i], fmt::format("{}/{}", pointer_, i)));
-  }
-  return list;
-}
-
-Result<std::vector<std::pair<std::string, JsonCursor>>> JsonCursor::members() const {
-  if (!is_object()) return wrong("an object");
-  std::vector<std::pair<std::string, JsonCursor>> list;
-  for (const auto& [key, value] : *value_->members()) {
-    list.emplace_back(key, JsonCursor(*file_, value, pointer_ + json_pointer_to(key)));
-  }
-  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return list;
-}
-
-Result<std::string> JsonCursor::text() const {
-  if (value_->text() == nullptr || value_->text()->empty()) return wrong("a string that is not empty");
-  return *value_->text();
-}
-
-Result<std::uint64_t> JsonCursor::number(std::uint64_t max) const {
-  const std::uint64_t* const number = value_->number();
-  if (number == nullptr || *number > max) return wrong(fmt::format("a whole number from 0 to {}", max));
-  return *number;
-}
-
-Result<bool> JsonCursor::boolean() const {
-  if (value_->boolean() == nullptr) return wrong("true or false");
-  return *value_->boolean();
-}
-
-Result<DType> JsonCursor::dtype() const {
-  FATCTX_ASSIGN(const std::string name, text());
+Result<DType> dtype_at(const JsonPlace& cursor) {
+  FATCTX_ASSIGN(const std::string name, cursor.text());
   if (const auto dtype = dtype_from_name(name)) return *dtype;
   std::vector<std::string> allowed;
   for (std::uint16_t number = 1; dtype_bits(static_cast<DType>(number)) != 0; ++number) {
     allowed.emplace_back(dtype_name(static_cast<DType>(number)));
   }
-  return wrong_word(name, allowed);
-}
-
-Result<std::vector<std::string>> JsonCursor::texts() const {
-  FATCTX_ASSIGN(const std::vector<JsonCursor> list, elements());
-  std::vector<std::string> words;
-  for (const JsonCursor& element : list) {
-    FATCTX_ASSIGN(std::string word, element.text());
-    words.push_back(std::move(word));
-  }
-  return words;
+  return cursor.wrong_word(name, allowed);
 }
 
 }  // namespace fatctx::tools
