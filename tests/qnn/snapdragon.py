@@ -4,7 +4,7 @@
     python snapdragon.py compile_mixed MODEL.onnx SOC OUT_ctx.onnx     operators that do not need the NPU stay on the CPU
     python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_mixed MODEL_ctx.onnx INPUTS.npz OUT.npy
-    python snapdragon.py run_halves MODEL_ctx.onnx INPUTS.npz OUT.npy  two graphs without the Shrink between them
+    python snapdragon.py run_halves FIRST_ctx.onnx LAST_ctx.onnx INPUTS.npz OUT.npy     with a Shrink between them
     python snapdragon.py load MODEL_ctx.onnx                           prints why no session comes of it
     python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
 
@@ -23,11 +23,12 @@ from generated_models import SHRINK
 EP_NAME = "QNNExecutionProvider"
 
 
-def simulator(options: ort.SessionOptions, only: bool = True, **more: str) -> ort.SessionOptions:
+def simulator(options: ort.SessionOptions, only: bool = True, register: bool = True, **more: str) -> ort.SessionOptions:
     import onnxruntime_qnn
 
     # The library uses its registration name as the provider's name.
-    ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
+    if register:
+        ort.register_execution_provider_library(EP_NAME, onnxruntime_qnn.get_library_path())
     devices = [device for device in ort.get_ep_devices()
                if device.ep_name == EP_NAME and device.device.type == ort.OrtHardwareDeviceType.CPU]
     options.add_provider_for_devices(devices[:1], {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), **more})
@@ -49,17 +50,13 @@ def run(model: str, inputs: str, out: str, options: ort.SessionOptions, **more) 
     np.save(out, session.run(None, dict(np.load(inputs)))[0])
 
 
-def run_halves(model: str, inputs: str, out: str) -> None:
-    session = ort.InferenceSession(model, simulator(ort.SessionOptions(), only=False))
-    given = dict(np.load(inputs))
-    (between,) = {value.name for value in session.get_inputs()} - set(given)
-    (last,) = (value.name for value in session.get_outputs() if value.name == "result")
-    (first,) = (value.name for value in session.get_outputs() if value.name != last)
-    # The first half does not read the input of the second.
-    shape = next(value.shape for value in session.get_inputs() if value.name == between)
-    (half,) = session.run([first], {**given, between: np.zeros(shape, np.float32)})
+def run_halves(first: str, last: str, inputs: str, out: str) -> None:
+    session = ort.InferenceSession(first, simulator(ort.SessionOptions(), only=False))
+    (half,) = session.run(None, dict(np.load(inputs)))
     shrunk = np.where(np.abs(half) > SHRINK, half, np.float32(0))
-    np.save(out, session.run([last], {**given, between: shrunk})[0])
+    session = ort.InferenceSession(last, simulator(ort.SessionOptions(), only=False, register=False))
+    (between,) = (value.name for value in session.get_inputs())
+    np.save(out, session.run(None, {between: shrunk})[0])
 
 
 def load(model: str) -> None:

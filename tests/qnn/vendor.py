@@ -85,9 +85,12 @@ class Vendor:
         CPU."""
         return self._computed(action, name, model)
 
-    def simulated_halves(self, name: str, model: Path) -> np.ndarray:
-        """Returns the results for a model of the two halves of "two_halves", without the operator between them."""
-        return self._computed("run_halves", name, model)
+    def simulated_halves(self, name: str, first: Path, last: Path) -> np.ndarray:
+        """Returns the results for models of the two halves of "two_halves", without the operator between them."""
+        self.model(name)
+        out = first.with_suffix(".run_halves.npy")
+        self._made("snapdragon.py", "run_halves", first, last, self._folder / f"{name}.npz", out)
+        return np.load(out)
 
     def on_cpu(self, name: str) -> np.ndarray:
         """Returns the results of ONNX Runtime's CPU provider for the quantized model itself."""

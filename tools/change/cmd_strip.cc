@@ -12,6 +12,7 @@
 #include "tools/change/rewrite_run.h"
 #include "tools/cli/command.h"
 #include "tools/device/asked_device.h"
+#include "tools/onnx/ep_context_facts.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/manifest_flags.h"
 
@@ -60,6 +61,27 @@ Result<std::vector<std::uint32_t>> left_for_device(const Container& container, c
   return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
 }
 
+// Leaves out wrapper models that only binaries name which go.
+Status leave_out_models(const Container& container, std::vector<std::uint32_t>& left) {
+  FATCTX_ASSIGN(const ContainerDescription description, container.describe());
+  std::set<std::string> of_those_that_go;
+  std::set<std::string> of_those_that_stay;
+  for (const RecordDescription& said : description.records) {
+    const bool stays = std::find(left.begin(), left.end(), said.record_id) != left.end();
+    for (const DescribedOption& option : said.options) {
+      if (option.owner != kEpContextOwner || option.key != kWholeModelFact) continue;
+      (stays ? of_those_that_stay : of_those_that_go).insert(option.value);
+    }
+  }
+  std::erase_if(left, [&](std::uint32_t id) {
+    const auto record = container.record(id);
+    if (!record.ok() || record.value().type != RecordType::kWrapperModel) return false;
+    const std::string hash = to_hex(record.value().hash.bytes);
+    return of_those_that_go.contains(hash) && !of_those_that_stay.contains(hash);
+  });
+  return Done{};
+}
+
 Result<std::vector<std::uint32_t>> left_for_targets(const Container& container, const StripFlags& flags) {
   FATCTX_ASSIGN(const SocTable table, asked_soc_table());
   std::vector<TargetFilter> filters;
@@ -87,6 +109,7 @@ Result<ExitCode> run_strip(const StripFlags& flags) {
   {
     FATCTX_ASSIGN(const Container container, Container::open(flags.rewrite.path));
     FATCTX_ASSIGN(left, flags.keep.empty() ? left_for_device(container, flags) : left_for_targets(container, flags));
+    FATCTX_TRY(leave_out_models(container, left));
     if (flags.no_source_models) {
       std::erase_if(left, [&](std::uint32_t id) {
         const auto record = container.record(id);

@@ -26,7 +26,10 @@ bool says_types(const std::vector<DescribedOption>& options) {
   return quant_fact(options, "activation_type") != nullptr || quant_fact(options, "weight_type") != nullptr;
 }
 
+// Returns true if the compiler's own files state scales of inputs or outputs: a DLC of each tensor, a context model
+// with its conversions.
 bool states_scales(const RecordDescription& record) {
+  if (quant_fact(record.options, kIoQuant) != nullptr) return true;
   const auto scaled = [](const DescribedTensor& tensor) { return !tensor.scales.empty(); };
   return std::any_of(record.graphs.begin(), record.graphs.end(), [&](const DescribedGraph& graph) {
     return std::any_of(graph.inputs.begin(), graph.inputs.end(), scaled) ||

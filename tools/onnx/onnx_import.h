@@ -1,6 +1,6 @@
-// Reads the weights, inputs and outputs of an ONNX model. Only two files use the onnx classes:
-// onnx_import.cc, and onnx_wrapper.cc, which writes models around context binaries. Nothing here checks or
-// runs the model.
+// Reads the weights, inputs and outputs of an ONNX model. Only three files use the onnx classes:
+// onnx_import.cc, onnx_whole.cc, and onnx_wrapper.cc, which write models around context binaries. Nothing here checks
+// or runs the model.
 #pragma once
 
 #include <cstddef>

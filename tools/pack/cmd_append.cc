@@ -13,6 +13,7 @@
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
+#include "fatctx/content_hash.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/print.h"
@@ -67,6 +68,19 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
   }
   if (agreed) record.weights = std::move(*agreed);
   return Done{};
+}
+
+// Leaves out wrapper models that the container has already: those of several chips are often equal, and binaries name
+// them by their hash.
+void leave_out_known_models(const Container& container, Manifest& manifest) {
+  std::erase_if(manifest.records, [&](const ManifestRecord& added) {
+    if (added.record.type != RecordType::kWrapperModel || !added.record.source.path.empty()) return false;
+    const Hash128 hash = content_hash(added.record.source.bytes);
+    const auto records = container.records();
+    return std::any_of(records.begin(), records.end(), [&](const RecordInfo& there) {
+      return there.type == RecordType::kWrapperModel && there.hash == hash;
+    });
+  });
 }
 
 // Returns the groups of context binaries and weight blobs; other records are ignored.
@@ -177,6 +191,7 @@ Result<ExitCode> run_append(AppendFlags flags) {
     for (ManifestRecord& record : manifest->records) {
       if (by_flags) FATCTX_TRY(adopt_weights(container, record));
     }
+    if (by_flags) leave_out_known_models(container, *manifest);
     // Facts of the whole file need not be repeated for an added record.
     if (auto said = container.describe(); said.ok()) manifest->options = std::move(said).value().options;
     notes = manifest->notes;

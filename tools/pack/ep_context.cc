@@ -5,16 +5,20 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "fatctx/content_hash.h"
 #include "tools/facts/io_quant.h"
 #include "tools/facts/quant_facts.h"
 #include "tools/facts/spill_fill.h"
 #include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_import.h"
+#include "tools/onnx/onnx_whole.h"
 #include "tools/pack/manifest_flags.h"
 
 namespace fatctx::tools {
@@ -146,6 +150,54 @@ Status check_same_target(const ManifestRecord& there, const ManifestRecord& adde
   return differ("vtcm_mb", text(a.vtcm_mb), text(b.vtcm_mb));
 }
 
+// Makes the record of a model with nodes between, and lets its binaries refer to it.
+Status add_whole_model(const std::string& path, const OnnxModel& model, KeptModel kept, const std::string& name,
+                       std::size_t files, std::vector<ManifestRecord>& records) {
+  if (files != 1) {
+    return invalid_argument(fmt::format(
+        "{}: {} nodes stay on the CPU ({}), and the others name {} binaries; such a model is kept around one "
+        "binary only: compile it again so that all of its EPContext nodes share one, or pack each with "
+        "--binary FILE@TARGET and keep the model yourself",
+        path, kept.other_nodes, fmt::join(kept.operators, ", "), files));
+  }
+  const ByteView bytes = std::as_bytes(std::span(kept.bytes));
+  const std::string hash = to_hex(content_hash(bytes).bytes);
+  ManifestRecord made;
+  made.where = path;
+  made.record.type = RecordType::kWrapperModel;
+  made.record.name = name;
+  made.record.key.group = records.front().record.key.group;
+  made.record.key.unit = records.front().record.key.unit;
+  made.record.key.variant = name;  // keys are unique, and a group may have several such models
+  made.record.source.bytes.assign(bytes.begin(), bytes.end());
+  made.record.description.format = "onnx";
+  made.record.description.graphs.push_back(model.graph);
+  made.record.description.options = {
+      {std::string(kPartitionsFact), fmt::format("{}", kept.partitions), std::string(kEpContextOwner)},
+      {"operators", fmt::format("{}", fmt::join(kept.operators, ", ")), "onnx"}};
+  for (ManifestRecord& there : records) {
+    if (there.record.type != RecordType::kContextBinary) continue;
+    there.record.description.options.push_back({std::string(kWholeModelFact), hash, std::string(kEpContextOwner)});
+  }
+  records.push_back(std::move(made));
+  return Done{};
+}
+
+// Merges equal models for several chips: one of the two names stays, whatever the order.
+bool joined_with_equal_model(std::vector<ManifestRecord>& records, const PackRecord& added) {
+  for (ManifestRecord& there : records) {
+    PackRecord& record = there.record;
+    if (record.type != RecordType::kWrapperModel || record.source.bytes != added.source.bytes ||
+        record.key.group != added.key.group || record.key.unit != added.key.unit) {
+      continue;
+    }
+    record.name = std::min(record.name, added.name);
+    record.key.variant = record.name;
+    return true;
+  }
+  return false;
+}
+
 // Keeps the larger size of two models of one binary: the provider knows all of its graphs only when it writes
 // the last model.
 void keep_larger_max_size(const RecordDescription& said, RecordDescription& kept) {
@@ -260,17 +312,24 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     records[index].record.description.options.push_back(
         {std::string(kIoQuant), io_quant_text(tensors), std::string(kQuantOwner)});
   }
+  FATCTX_ASSIGN(std::optional<KeptModel> kept, kept_model(path, model));
   if (!words["name"].empty()) {
     for (const std::size_t at : binaries) {
       std::string& name = records[at].record.name;
       name = binaries.size() == 1 ? words["name"] : fmt::format("{}.{}", words["name"], name);
     }
   }
+  if (kept) {
+    const std::string name =
+        words["name"].empty() ? std::filesystem::path(path).filename().string() : fmt::format("{}.onnx", words["name"]);
+    FATCTX_TRY(add_whole_model(path, model, std::move(*kept), name, by_file.size(), records));
+  }
   return imported;
 }
 
 Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made) {
   const PackRecord& added = made.record;
+  if (added.type == RecordType::kWrapperModel) return joined_with_equal_model(records, added);
   const auto same = [&added](const ManifestRecord& other) {
     const PackRecord& there = other.record;
     std::error_code unknown;
@@ -288,6 +347,13 @@ Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRec
     if (!known) description.graphs.push_back(graph);
   }
   keep_larger_max_size(added.description, description);
+  for (const DescribedOption& option : added.description.options) {
+    const bool whole = option.owner == kEpContextOwner && option.key == kWholeModelFact;
+    const bool known = std::any_of(description.options.begin(), description.options.end(), [&](const auto& other) {
+      return other.owner == option.owner && other.key == option.key && other.value == option.value;
+    });
+    if (whole && !known) description.options.push_back(option);
+  }
   FATCTX_ASSIGN(IoQuantisation io, io_quant_of(description.options));
   FATCTX_ASSIGN(IoQuantisation more, io_quant_of(added.description.options));
   io.merge(more);

@@ -36,21 +36,23 @@ struct ImportedRecords {
 };
 
 // Returns a record for each binary that the EPContext nodes of the model at `path` name, with the graphs of
-// those nodes. If the nodes name a multi-SoC DLC, returns its records.
+// those nodes. If the nodes name a multi-SoC DLC, returns its records. If the model has other nodes that `fatctx wrap`
+// could not make anew, it is the last record (tools/onnx/onnx_whole.h), and the binaries name it by its hash.
 //
 // `flag` is the path alone or with words as in the other flags of pack,
 // PATH[,name=...,unit=...,group=...,variant=...]. The default group is `model`. A name is that of the one
 // binary, or a prefix of the names of several and of the entries of a DLC. `provider` is the assumed maker of
 // a binary whose node names none, as old ones of QNN do not.
 // Errors: those of read_onnx and of list_dlc; invalid_argument (a word that is not known, no EPContext node, a binary
-// inside the model, one outside of the model's folder, several targets for one binary).
+// inside the model, one outside of the model's folder, several targets for one binary, several binaries of a
+//         model that is to be kept).
 [[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model,
                                                               std::string_view provider = "QNNExecutionProvider");
 
 // Merges `made` into one of `records` if both are the same binary under the same name, from models that were
-// compiled to share it. Returns true if so: that record then has the graphs of both, and the caller must drop
-// `made`.
-// Errors: malformed (the facts of inputs and outputs), invalid_argument (the models state different targets for it).
+// compiled to share it, or if both are models of the same bytes. Returns true if so: that record then has the graphs of
+// both, and the caller must drop `made`. Errors: malformed (the facts of inputs and outputs), invalid_argument (the
+// models state different targets for it).
 [[nodiscard]] Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made);
 
 // Returns all entries of a DLC as records of a manifest. Errors: those of records_from_dlc.

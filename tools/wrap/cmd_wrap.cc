@@ -3,6 +3,7 @@
 //
 // The binary is published first, so that a visible model always has its binary. All steps that can fail come
 // before that, but for the model's own rename; if that fails, a new binary is removed again.
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -33,6 +34,7 @@
 #include "tools/facts/spill_fill.h"
 #include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
+#include "tools/onnx/onnx_whole.h"
 #include "tools/wrap/thin_payload.h"
 #include "tools/wrap/wrap_plan.h"
 
@@ -52,6 +54,7 @@ struct WrapOptions {
   std::string output;
   std::string binary;
   std::string qnn_json;
+  std::string model;  // a wrapper model, by its name; empty: the record's only one
   WrapWish wish;
   bool embed = false;
   bool force = false;
@@ -62,9 +65,12 @@ struct Wrapped {
   std::string record;
   std::string binary;  // as the model names it; empty: inside the model
   std::uint64_t binary_bytes = 0;
-  bool written = false;   // false: it existed already, with the same bytes
-  bool thin_dlc = false;  // the binary is a DLC of the record and its shared weights
-  WrapperModel model;     // without the payload
+  bool written = false;                  // false: it existed already, with the same bytes
+  bool thin_dlc = false;                 // the binary is a DLC of the record and its shared weights
+  WrapperModel model;                    // without the payload
+  std::optional<RecordInfo> whole = {};  // the wrapper model with the nodes between; valid while the container is open
+  std::string whole_name = {};           // its name; empty: the model is made of single graphs
+  std::string whole_text = {};           // ", 2 nodes of QNN, with these between: Shrink"
   std::vector<std::string> notes;
 };
 
@@ -218,6 +224,107 @@ Status check_places(const WrapOptions& options, const Wrapped& wrapped) {
   return Done{};
 }
 
+// Returns true if the command line describes a model of single graphs.
+bool asks_for_graphs(const WrapOptions& options) {
+  const WrapWish& wish = options.wish;
+  return !wish.graph.empty() || !wish.inputs.empty() || !wish.outputs.empty() || wish.quantised_io ||
+         !options.qnn_json.empty();
+}
+
+// Returns the wrapper model that is wanted: the one that the binary belongs to, or the named one of several. Returns
+// nothing for a binary whose graphs are all of its model.
+Result<std::optional<RecordInfo>> wanted_model(const Container& container, const RecordDescription* said,
+                                               const RecordInfo& record, const WrapOptions& options) {
+  std::size_t stated = 0;
+  std::vector<RecordInfo> models;
+  for (const DescribedOption& option : said == nullptr ? std::vector<DescribedOption>() : said->options) {
+    if (option.owner != kEpContextOwner || option.key != kWholeModelFact) continue;
+    ++stated;
+    for (const RecordInfo& other : container.records()) {
+      if (other.type != RecordType::kWrapperModel || to_hex(other.hash.bytes) != option.value) continue;
+      if (options.model.empty() || options.model == other.name) models.push_back(other);
+      break;
+    }
+  }
+  if (!options.model.empty() && asks_for_graphs(options)) {
+    return invalid_argument("--model takes the graphs of that model as they are; leave out the flags about graphs");
+  }
+  if (stated == 0 && options.model.empty()) return std::optional<RecordInfo>();
+  if (asks_for_graphs(options)) return std::optional<RecordInfo>();
+  if (models.size() == 1) return std::optional<RecordInfo>(models.front());
+  if (!options.model.empty()) {
+    return Error{ErrorCode::kNotFound, fmt::format("record \"{}\" is no part of a wrapper model \"{}\"; `fatctx info` "
+                                                   "lists those of the file",
+                                                   record.name, options.model)};
+  }
+  if (models.empty()) {
+    return Error{
+        ErrorCode::kNotFound,
+        fmt::format("record \"{}\" is a part of a model whose other nodes are not in this file any more; write "
+                    "single graphs of it with --graph NAME",
+                    record.name)};
+  }
+  std::string names;
+  for (const RecordInfo& model : models) names += fmt::format("{}{}", names.empty() ? "" : ", ", model.name);
+  return invalid_argument(
+      fmt::format("record \"{}\" is a part of {} models: {}; say with --model NAME which one to write, or write single "
+                  "graphs with --graph NAME",
+                  record.name, models.size(), names));
+}
+
+Result<std::string> bytes_of(const Container& container, const RecordInfo& record) {
+  FATCTX_TRY(check_embeddable(record.size_bytes));
+  std::string bytes;
+  bytes.reserve(record.size_bytes);
+  const ByteSink append = [&bytes](ByteView more) -> Status {
+    bytes.append(reinterpret_cast<const char*>(more.data()), more.size());  // char may alias anything
+    return Done{};
+  };
+  FATCTX_TRY(stream_record(container, record.id, append, {}));
+  return bytes;
+}
+
+// Returns the bytes of the model to write: around single graphs, or the whole model with the nodes between.
+Result<std::string> model_bytes(const Container& container, const Wrapped& wrapped, const WrapWish& wish,
+                                WrapperModel model) {
+  if (!wrapped.whole) {
+    auto bytes = wrapper_bytes(std::move(model));
+    if (!bytes.ok()) return in_context(std::move(bytes).error(), fmt::format("record \"{}\"", wrapped.record));
+    return bytes;
+  }
+  FATCTX_ASSIGN(const std::string kept, bytes_of(container, *wrapped.whole));
+  auto bytes = whole_model_bytes(kept, {.cache = std::move(model.cache),
+                                        .payload = std::move(model.payload),
+                                        .source = wish.source,
+                                        .sdk_version = std::move(model.sdk_version),
+                                        .max_size = model.max_size,
+                                        .multi_soc = model.multi_soc,
+                                        .metadata = std::move(model.metadata)});
+  if (!bytes.ok()) return in_context(std::move(bytes).error(), fmt::format("record \"{}\"", wrapped.whole->name));
+  return bytes;
+}
+
+// Returns text such as ": 2 partitions of QNN, and the operators Shrink". Empty if the record says nothing of it.
+std::string parts_text(const RecordDescription& whole, std::string_view source) {
+  const std::string partitions = ep_context_fact(whole.options, kPartitionsFact);
+  if (partitions.empty()) return {};
+  std::string text = fmt::format(", {} of {}", partitions == "1" ? "1 node" : partitions + " nodes", source);
+  for (const DescribedOption& option : whole.options) {
+    if (option.key == "operators" && !option.value.empty()) text += ", with these between: " + option.value;
+  }
+  return text;
+}
+
+// Adds a note if the binary has graphs of other models too.
+void note_other_graphs(const RecordDescription* whole, Wrapped& wrapped) {
+  const std::string partitions = whole == nullptr ? "" : ep_context_fact(whole->options, kPartitionsFact);
+  std::uint64_t used = 0;
+  std::from_chars(partitions.data(), partitions.data() + partitions.size(), used);
+  if (used == 0 || used >= wrapped.model.graphs.size()) return;
+  wrapped.notes.push_back(fmt::format("record \"{}\" has {}, which this model does not use; --graph NAME writes one",
+                                      wrapped.record, count_text(wrapped.model.graphs.size() - used, "more graph")));
+}
+
 Status check_record(const RecordInfo& record) {
   if (record.type == RecordType::kContextBinary) return Done{};
   return invalid_argument(fmt::format("record \"{}\" is a {}; an EPContext node is for a context_binary", record.name,
@@ -247,6 +354,14 @@ Result<Wrapped> wrap(const WrapOptions& options) {
                   .binary_bytes = record.size_bytes,
                   .model = std::move(plan.model),
                   .notes = std::move(plan.notes)};
+  FATCTX_ASSIGN(wrapped.whole, wanted_model(container, description.find(record.id), record, options));
+  if (wrapped.whole) {
+    wrapped.notes.clear();  // they are about graphs that are written anew
+    const RecordDescription* const whole = description.find(wrapped.whole->id);
+    wrapped.whole_name = wrapped.whole->name;
+    if (whole != nullptr) wrapped.whole_text = parts_text(*whole, wrapped.model.source);
+    note_other_graphs(whole, wrapped);
+  }
   BinaryBytes source{.container = container, .record = record};
   if (!record.weights.empty() && is_qnn(wrapped.model.source)) {
     auto thin = thin_payload(container, record);
@@ -273,19 +388,21 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   if (options.embed) {
     FATCTX_ASSIGN(model.payload, payload_of(source, line.callback()));
   }
-  auto bytes = wrapper_bytes(std::move(model));
-  if (!bytes.ok()) return in_context(std::move(bytes).error(), fmt::format("record \"{}\"", record.name));
+  FATCTX_ASSIGN(const std::string bytes, model_bytes(container, wrapped, wish, std::move(model)));
   if (options.embed) {
-    FATCTX_TRY(publish_model(bytes.value(), options));
+    FATCTX_TRY(publish_model(bytes, options));
   } else {
-    FATCTX_TRY(write_with_binary(source, options, bytes.value(), wrapped, line.callback()));
+    FATCTX_TRY(write_with_binary(source, options, bytes, wrapped, line.callback()));
   }
   return wrapped;
 }
 
 std::string report_text(const WrapOptions& options, const Wrapped& wrapped) {
   std::string out;
-  for (const WrappedGraph& graph : wrapped.model.graphs) {
+  if (wrapped.whole) {
+    out += escaped(fmt::format("{}: model \"{}\"{}", options.output, wrapped.whole_name, wrapped.whole_text)) + "\n";
+  }
+  for (const WrappedGraph& graph : wrapped.whole ? std::vector<WrappedGraph>() : wrapped.model.graphs) {
     out += escaped(fmt::format("{}: node \"{}\" of {}, {}, {}", options.output, graph.name, wrapped.model.source,
                                count_text(graph.inputs.size(), "input"), count_text(graph.outputs.size(), "output"))) +
            "\n";
@@ -326,6 +443,7 @@ std::string report_json(const WrapOptions& options, const Wrapped& wrapped) {
                     {"record", wrapped.record},
                     {"model", options.output},
                     {"source", wrapped.model.source},
+                    {"whole_model", text_or_null(wrapped.whole_name)},
                     {"embedded", wrapped.binary.empty()},
                     {"binary", text_or_null(wrapped.binary)},
                     {"binary_bytes", wrapped.binary_bytes},
@@ -379,6 +497,8 @@ void add_wrap(CLI::App& app, Outcome& outcome) {
   add_device_flags(*command, options->device);
   command->add_option("--group", options->group, "The graph group, if there are several")->type_name("GROUP");
   add_graph_flags(*command, *options);
+  command->add_option("--model", options->model, "The wrapper model, if the binary is a part of several")
+      ->type_name("NAME");
   command->add_option("--source", options->wish.source, "The execution provider, if it is not the record's own")
       ->type_name("NAME");
   command->add_option("--max-size", options->wish.max_size, "Largest spill-fill buffer of a group of models, in bytes")

@@ -14,8 +14,10 @@
 
 #include "fatctx/content_hash.h"
 #include "tools/cli/same_bytes.h"
+#include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_import.h"
+#include "tools/onnx/onnx_whole.h"
 #include "tools/pack/ep_context.h"
 #include "tools/wrap/thin_payload.h"
 
@@ -59,6 +61,37 @@ class Fitting {
     for (const OnnxEpContext& node : model.ep_contexts) {
       if (!is_own(node) && !has_binary(node)) add_follower(node);
     }
+  }
+
+  // Compares the nodes between the EPContext nodes: together with them they must be a wrapper model of the container.
+  Status add_whole(const OnnxModel& model) {
+    if (std::any_of(model.ep_contexts.begin(), model.ep_contexts.end(), is_own)) return Done{};
+    FATCTX_ASSIGN(const std::optional<KeptModel> kept, kept_form(model_path_, model));
+    if (!kept) return Done{};
+    const Hash128 hash = content_hash(std::as_bytes(std::span(kept->bytes)));
+    const auto same = [&](const RecordInfo& record) {
+      return record.type == RecordType::kWrapperModel && record.hash == hash;
+    };
+    if (std::any_of(container_.records().begin(), container_.records().end(), same)) return Done{};
+    const auto is_whole = [](const DescribedOption& option) {
+      return option.owner == kEpContextOwner && option.key == kWholeModelFact;
+    };
+    const bool any = std::any_of(mains_found_.begin(), mains_found_.end(), [&](const RecordInfo& record) {
+      const RecordDescription* said = description_.find(record.id);
+      return said != nullptr && std::any_of(said->options.begin(), said->options.end(), is_whole);
+    });
+    const std::string nodes = fmt::format("{}", fmt::join(kept->operators, ", "));
+    if (!any) {
+      fit.notes.push_back(fmt::format(
+          "the container has no wrapper model, so the other nodes of {} ({}) are not compared", model_path_, nodes));
+      return Done{};
+    }
+    Error error{ErrorCode::kBadReference,
+                fmt::format("{}: its other nodes ({}), their weights or connections differ from those of the wrapper "
+                            "model of its binary",
+                            model_path_, nodes)};
+    fit.findings.push_back({std::move(error)});
+    return Done{};
   }
 
   OnnxFit fit;
@@ -411,6 +444,7 @@ Result<OnnxFit> fit_of_onnx(const Container& container, const std::string& model
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
   Fitting fitting(container, description, model_path, progress);
   fitting.add(model);
+  FATCTX_TRY(fitting.add_whole(model));
   return std::move(fitting.fit);
 }
 
