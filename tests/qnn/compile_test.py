@@ -124,3 +124,36 @@ def test_the_vendors_files_are_read_unchanged(compile_with, work):
 def test_a_chip_that_nobody_knows_is_refused_before_the_compiler_runs(vendor, work):
     said = complaints_of("compile", vendor.model(MODEL), "-o", work / "no.fatctx", "--htp_socs", "QCS8551", code=2)
     assert "did you mean QCS8550" in said
+
+
+@pytest.fixture(scope="module")
+def in_part(vendor, work):
+    """Compiles the model with an operator in its middle that the NPU lacks."""
+    flags = ("--qnn-python", os.environ["FATCTX_QNN_PYTHON"], "--cache", work / "cache", "--force", "--htp_socs",
+             listed((V73, V75)), "--common-arch", "v73")
+
+    def compile_in_part(out, *more, code):
+        return run("compile", vendor.model("two_halves"), "-o", out, *flags, *more, code=code)
+
+    return compile_in_part
+
+
+def test_the_operator_that_keeps_a_model_off_the_npu_is_named_in_the_first_line(in_part, work):
+    said = in_part(work / "in_part.fatctx", code=1).stderr
+    first = said.splitlines()[0]
+    assert "the NPU does not take 1 node of the model: Shrink; compile with --allow-cpu" in first
+    assert "\\x1b" not in said and "explicitly disabled" not in said
+
+
+def test_with_permission_for_the_cpu_the_whole_model_runs_on_each_soc(vendor, in_part, work, tmp_path):
+    out = work / "in_part.fatctx"
+    in_part(out, "--allow-cpu", code=0)
+    kinds = [record.type for record in fatctx.open(out).records]
+    assert kinds.count("context_binary") == 2 and kinds.count("wrapper_model") == 1
+    for device in ("SM8550", "SM8650"):
+        model = tmp_path / f"{device}_ctx.onnx"
+        command("wrap", out, "--device", device, "-o", model)
+        command("verify", out, "--onnx", model)
+        assert [node.op_type for node in onnx.load(model).graph.node] == ["EPContext", "Shrink", "EPContext"]
+        result = vendor.simulated("two_halves", model, "run_mixed")
+        assert spread_of_error(result, vendor.on_cpu("two_halves")) < TOLERANCE

@@ -30,6 +30,7 @@
 #include "tools/facts/json_file.h"
 #include "tools/facts/quant_facts.h"
 #include "tools/onnx/onnx_import.h"
+#include "tools/pack/ep_context.h"
 #include "tools/pack/gather.h"
 #include "tools/pack/manifest.h"
 #include "tools/pack/pack_run.h"
@@ -105,6 +106,29 @@ Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const
   return outcomes;
 }
 
+// Adds a compiled record. A wrapper model that is equal for several targets is added once.
+Status add_compiled(ManifestRecord record, Manifest& manifest) {
+  if (record.record.type == RecordType::kWrapperModel) {
+    FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, record));
+    if (joined) return Done{};
+  }
+  manifest.records.push_back(std::move(record));
+  return Done{};
+}
+
+// Names a wrapper model after the model itself if all targets have the same one.
+void name_the_only_model(Manifest& manifest) {
+  ManifestRecord* only = nullptr;
+  for (ManifestRecord& record : manifest.records) {
+    if (record.record.type != RecordType::kWrapperModel) continue;
+    if (only != nullptr) return;
+    only = &record;
+  }
+  if (only == nullptr) return;
+  only->record.name = manifest.name + ".onnx";
+  only->record.key.variant = only->record.name;
+}
+
 Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& plan, CompileDriver& driver,
                                   const CompileInput& input, OnnxModels models) {
   std::string log;
@@ -129,9 +153,9 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   manifest.quant_told = true;
   FATCTX_TRY(store(driver.shared_records(), manifest.records));
   for (TargetOutcome& outcome : outcomes) {
-    auto& records = outcome.result->records;
-    std::move(records.begin(), records.end(), std::back_inserter(manifest.records));
+    for (ManifestRecord& record : outcome.result->records) FATCTX_TRY(add_compiled(std::move(record), manifest));
   }
+  name_the_only_model(manifest);
   FATCTX_TRY(complete_targets({plan.table, true}, manifest));
   if (flags.keep_source) {
     auto records = source_records(input);
@@ -149,8 +173,8 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
 // which targets fail; the results that succeed stay in the cache.
 Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& plan, const QnnCompile& driver,
                                  const QnnCompile::Together& together, const Interrupt& interrupt) {
-  print_log(driver.name() + " said", together.log);
   print_note("the pass for all targets failed: " + escaped(together.error->message));
+  print_log(driver.name() + " said", together.log);
   print_note("each target by itself, to tell which fail:");
   FATCTX_ASSIGN(const std::vector<TargetOutcome> outcomes, compile_each(flags, plan, driver, interrupt));
   Json json = report_of(driver.name(), outcomes);
@@ -212,9 +236,11 @@ Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& p
   }
   FATCTX_TRY(warn_of_htp(*input.onnx, input.path, plan.htp, flags.common_arch));
   FATCTX_ASSIGN(QnnTools tools, find_qnn(flags.qnn_python));
-  QnnCompile driver(
-      std::move(tools), cache, input,
-      {.config = plan.htp, .backend_path = plan.meaning.backend_path, .log_severity = plan.meaning.log_severity});
+  QnnCompile driver(std::move(tools), cache, input,
+                    {.config = plan.htp,
+                     .backend_path = plan.meaning.backend_path,
+                     .log_severity = plan.meaning.log_severity,
+                     .allow_cpu = flags.allow_cpu});
   if (plan.form == OutputForm::kDlc) return compile_as_dlc(flags, plan, cache, driver);
   return compile_and_pack(flags, plan, driver, input, std::move(models));
 }
@@ -338,6 +364,7 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
       .add_option("--qnn-python", flags.qnn_python,
                   "The Python with onnxruntime-qnn; else FATCTX_QNN_PYTHON or python3")
       ->type_name("PROGRAM");
+  command.add_flag("--allow-cpu", flags.allow_cpu, "Snapdragon: operators that the NPU lacks stay on the CPU");
   command.add_option("--cache", flags.cache, "Where results are kept; else XDG_CACHE_HOME or ~/.cache")
       ->type_name("DIR");
   command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");

@@ -30,7 +30,7 @@ std::string part_ending(const PackRecord& record) {
   if (form == "irpa") return ".irpa";
   if (form == "iree-vmfb") return ".vmfb";
   // A name that already tells its form, as that of a source model does, stays.
-  return record.type == RecordType::kSourceModel ? "" : ".bin";
+  return record.type == RecordType::kSourceModel || record.type == RecordType::kWrapperModel ? "" : ".bin";
 }
 
 Error cannot_write(const fs::path& path, const std::string& why) {
@@ -42,6 +42,7 @@ Error cannot_write(const fs::path& path, const std::string& why) {
 Status check_whole_file(const PackRecord& record) {
   const PackSource& source = record.source;
   if (!source.path.empty() && !source.part) return Done{};
+  if (record.type == RecordType::kWrapperModel) return Done{};  // its bytes are in memory
   return Error{ErrorCode::kUnsupported,
                fmt::format("record \"{}\" is a part of what the compiler wrote, not a file of its own, and cannot "
                            "be stored in a folder with a manifest; write a container (-o OUT.fatctx)",
@@ -54,11 +55,15 @@ Status check_name(const PackRecord& record) {
   return invalid_argument(fmt::format("record \"{}\": its name is not UTF-8; rename the model", record.name));
 }
 
-Status write_text(const fs::path& path, const std::string& text) {
+Status write_text(const fs::path& path, std::string_view text) {
   std::ofstream out(path, std::ios::binary);
   out << text;
   out.close();
   return out ? Status(Done{}) : cannot_write(path, "the disk may be full");
+}
+
+std::string_view text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // char may alias anything
 }
 
 }  // namespace
@@ -112,7 +117,12 @@ Result<std::string> write_parts(const std::string& output, const Manifest& manif
   // All bytes are on the disk before the first old file is removed.
   FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(output));
   for (std::size_t i = 0; i < files.size(); ++i) {
-    fs::copy_file(gathered.records[i].source.path, work.file(files[i]), error);
+    const PackSource& source = gathered.records[i].source;
+    if (source.path.empty()) {
+      FATCTX_TRY(write_text(work.file(files[i]), text_of(source.bytes)));
+      continue;
+    }
+    fs::copy_file(source.path, work.file(files[i]), error);
     if (error) return cannot_write(folder / files[i], error.message());
   }
   FATCTX_TRY(write_text(work.file(kManifestFile), manifest_text(manifest, gathered.records, files)));

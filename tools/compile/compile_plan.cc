@@ -138,6 +138,9 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
        "is for Snapdragon's compiler, which is not used here; leave it out"},
       {"--soc-table", !flags.soc_table.empty(), !iree, "is for targets that are SoCs; IREE's have none"},
       {"--common-arch", !flags.common_arch.empty(), !iree, "is about models for Snapdragon; leave it out"},
+      {"--allow-cpu", flags.allow_cpu, qnn && !dlc,
+       qnn ? "is for a container: a DLC holds the NPU's parts only, and the nodes between them would be lost"
+           : "is for Snapdragon's compiler, which is not used here; leave it out"},
       {"--seal", flags.seal, container, "is for a container (-o OUT.fatctx); leave it out"},
       {"--keep-source", flags.keep_source, !dlc, "is for a container: the compiler writes no source model into a DLC"},
       {"--sharing", !flags.sharing.empty(), !dlc, "is for a container: in a DLC the compiler decides about sharing"},

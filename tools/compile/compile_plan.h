@@ -40,6 +40,7 @@ struct CompileFlags {
   std::string cache;
   unsigned jobs = 0;
   bool no_cache = false;
+  bool allow_cpu = false;
   // Flags for the output.
   bool keep_source = false;
   bool seal = false;

@@ -35,12 +35,25 @@ std::string reason_in(const std::string& log) {
   return reason.size() > kMaxReason ? reason.substr(0, kMaxReason) + "..." : reason;
 }
 
+// Removes the escape sequences with which tools colour their output: "\x1b[0;93m".
+std::string without_colours(const std::string& text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\x1b' || at + 1 >= text.size() || text[at + 1] != '[') {
+      plain += text[at];
+      continue;
+    }
+    at = std::min(text.find_first_not_of("0123456789;", at + 2), text.size());
+  }
+  return plain;
+}
+
 }  // namespace
 
 Result<double> run_tool(std::string_view name, std::vector<std::string> arguments, const std::string& folder,
                         std::string& log) {
   FATCTX_ASSIGN(const ProcessResult result, run_process({.arguments = std::move(arguments), .working_folder = folder}));
-  log = result.error_output + result.output;
+  log = without_colours(result.error_output + result.output);
   if (result.succeeded()) return result.seconds;
   const std::string how = result.signal != 0 ? fmt::format("was ended by signal {}", result.signal)
                                              : fmt::format("failed with exit code {}", result.exit_code);

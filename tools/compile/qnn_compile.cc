@@ -22,7 +22,9 @@
 #include "tools/facts/json_file.h"
 #include "tools/facts/provider_options.h"
 #include "tools/facts/quant_facts.h"
+#include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
+#include "tools/onnx/onnx_whole.h"
 #include "tools/pack/ep_context.h"
 
 namespace fatctx::tools {
@@ -113,6 +115,25 @@ Error missing_python(const std::string& python, std::string_view why) {
                fmt::format("{}: {}; install the Python packages onnxruntime and onnxruntime-qnn (the vendor's licence "
                            "comes with it; using it accepts it) and name that Python with --qnn-python PROGRAM",
                            python, why)};
+}
+
+// Names what stays on the CPU, if anything does. `remedy` says what the user may do about it.
+Status check_all_on_npu(const std::string& folder, std::string_view remedy) {
+  const std::string path = (fs::path(folder) / kContextFile).string();
+  FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
+  FATCTX_ASSIGN(const std::optional<KeptModel> kept, kept_form(path, model));
+  if (!kept || kept->other_nodes == 0) return Done{};
+  return wrong(fmt::format("the NPU does not take {} of the model: {}; {}", count_text(kept->other_nodes, "node"),
+                           fmt::join(kept->operators, ", "), remedy));
+}
+
+// Says why a compiler that succeeded wrote nothing: it does so for models without an operator for the NPU, and for SoCs
+// that it does not know.
+Error wrote_nothing(const OnnxModel& model) {
+  return wrong(
+      fmt::format("the QNN compiler reported success but wrote no {}: it does not know the SoC, or the NPU "
+                  "takes no operator of the model ({})",
+                  kContextFile, fmt::join(model.operators, ", ")));
 }
 
 // Compares the archive's metadata of a target with the request.
@@ -307,6 +328,8 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
   FATCTX_TRY(write_file(work.file(kScriptFile), qnn_script()));
   FATCTX_ASSIGN(const double seconds,
                 run_tool("the QNN compiler", {tools_.python, kScriptFile, "compile", kRequestFile}, work.path(), log));
+  std::error_code nothing;
+  if (!fs::exists(work.file(kContextFile), nothing)) return wrote_nothing(*input_.onnx);
   for (const char* const file : {kContextFile, kBinaryFile}) {
     FATCTX_TRY(check_output(work.file(file), "the QNN compiler"));
   }
@@ -318,7 +341,11 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
 Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& target, const std::string& folder) const {
   FATCTX_ASSIGN(ImportedRecords imported,
                 records_from_ep_context((fs::path(folder) / kContextFile).string(), input_.name));
-  if (imported.records.size() != 1 || imported.records.front().record.description.format != "qnn-context-binary") {
+  const std::size_t models = static_cast<std::size_t>(
+      std::count_if(imported.records.begin(), imported.records.end(),
+                    [](const ManifestRecord& made) { return made.record.type == RecordType::kWrapperModel; }));
+  if (imported.records.size() != 1 + models ||
+      imported.records.front().record.description.format != "qnn-context-binary") {
     return wrong(fmt::format("asked for one context binary, and the compiler wrote {} records of a DLC",
                              imported.records.size()));
   }
@@ -349,7 +376,16 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   if (key.arch.empty()) key.arch = target.arch;
   if (key.vtcm_mb == 0) key.vtcm_mb = kVtcmUnlessAskedMb;
   made.record.description.producer = name();
-  made.record.description.options = applied_settings(target);
+  std::vector<DescribedOption> options = applied_settings(target);
+  for (const DescribedOption& option : made.record.description.options) {
+    if (option.owner == kEpContextOwner && option.key == kWholeModelFact) options.push_back(option);
+  }
+  made.record.description.options = std::move(options);
+  if (models != 0) {
+    PackRecord& whole = imported.records.back().record;
+    whole.name = made.record.name + ".onnx";
+    whole.key.variant = whole.name;
+  }
   add_quant_facts_of(*input_.onnx, made.record.description.options);
   return std::move(imported.records);
 }
@@ -360,6 +396,11 @@ Result<CompiledTarget> QnnCompile::compile(std::size_t index, std::string& log) 
                   FATCTX_TRY(read_back(target, folder));
                   return Done{};
                 }));
+  // After the cache has it, so that a run with --allow-cpu need not compile again.
+  if (!request_.allow_cpu) {
+    FATCTX_TRY(check_all_on_npu(step.folder,
+                                "compile with --allow-cpu to leave them to the CPU, between the parts for the NPU"));
+  }
   CompiledTarget compiled;
   compiled.cached = step.cached;
   compiled.seconds = step.seconds;
@@ -380,6 +421,7 @@ Result<QnnCompile::Together> QnnCompile::compile_dlc() const {
   }
   std::size_t wrong_targets = 0;
   const auto step = run(targets, together.log, [&](const std::string& folder) -> Status {
+    FATCTX_TRY(check_all_on_npu(folder, "a DLC holds the NPU's parts only; write a container with --allow-cpu"));
     FATCTX_ASSIGN(const DlcInfo info, list_dlc((fs::path(folder) / kBinaryFile).string()));
     for (std::size_t i = 0; i < targets.size(); ++i) {
       const Status fits = check_soc(*targets[i], info);

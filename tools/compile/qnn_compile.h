@@ -35,6 +35,7 @@ struct QnnRequest {
   HtpConfig config;
   std::string backend_path;  // of the vendor's HTP library; empty: the package's
   int log_severity = 2;      // of ONNX Runtime: 0 (everything) to 4
+  bool allow_cpu = false;    // operators that the NPU does not take may stay on the CPU
 };
 
 // Returns one line for each setting of the files that has no effect, because the QNN provider has no option
@@ -73,9 +74,9 @@ class QnnCompile : public CompileDriver {
     std::vector<std::string> findings;    // things that the compiler did silently
     std::string log;
   };
-  // Compiles all targets in one pass, with the weights of the first as the reference.
-  // Requires: at least two targets, begin() is done.
-  // Errors: io and others of the cache and of starting a program; errors of the compiler are in the outcomes.
+  // Compiles all targets in one pass, with the weights of the first as the reference. A model with operators for the
+  // CPU fails, because a DLC holds the NPU's parts only. Requires: at least two targets, begin() is done. Errors: io
+  // and others of the cache and of starting a program; errors of the compiler are in the outcomes.
   [[nodiscard]] Result<Together> compile_dlc() const;
 
  private:

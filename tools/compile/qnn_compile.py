@@ -31,9 +31,10 @@ def compile_model(request):
         raise SystemExit("error: the QNN provider offers no device to compile on")
     session = ort.SessionOptions()
     session.log_severity_level = request["log_severity"]
-    session.add_provider_for_devices(devices[:1],
-                                     {"backend_path": onnxruntime_qnn.get_qnn_htp_path(), **request["options"]})
-    session.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    # Operators that the NPU does not take may go to the CPU, so that the output shows which. The caller decides about
+    # them. Conversions of inputs and outputs stay on the NPU, as without that permission.
+    session.add_provider_for_devices(devices[:1], {"backend_path": onnxruntime_qnn.get_qnn_htp_path(),
+                                                   "offload_graph_io_quantization": "0", **request["options"]})
     session.add_session_config_entry("ep.context_enable", "1")
     session.add_session_config_entry("ep.context_file_path", request["output"])
     session.add_session_config_entry("ep.context_embed_mode", "0")

@@ -1,5 +1,6 @@
 // `fatctx compile` for Snapdragon with a fake Python: a shell script that answers like the real program and copies
 // prepared files. tests/qnn uses the real compiler. Shows S4.38, S4.41, S4.45 to S4.48.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -185,6 +186,100 @@ TEST_F(CompileQnn, WhatTheCompilerSaysItMadeIsCompared) {
   provide("43", "43", "");
   EXPECT_EQ(run({"--htp_socs", "43"}), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("wrote an empty model_ctx_qnn.bin"));
+}
+
+// The compiler's output for a model with two operators that stay on the CPU.
+class CompileInPart : public CompileQnn {
+ protected:
+  CompileInPart() {
+    for (const char* const soc : {"57", "69"}) {
+      onnx::ModelProto model = context_model("model_ctx_qnn.bin", fmt::format("v2:6:2.51.0:5.51.0:0:{}:0:0", soc));
+      add(model, "Erf");
+      add(model, "Shrink");
+      support::write_model(path(fmt::format("for_{}/model_ctx.onnx", soc)), model);
+    }
+  }
+  static void add(onnx::ModelProto& model, const char* operation) {
+    onnx::NodeProto& node = *model.mutable_graph()->add_node();
+    node.set_op_type(operation);
+    node.add_input("between");
+    node.add_output(operation);
+  }
+};
+
+TEST_F(CompileInPart, TheFirstLineNamesTheOperatorsAndTheFlagThatAllowsThem) {
+  EXPECT_EQ(run({"--htp_socs", "57,43", "--common-arch", "v73"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("SM8650 (soc 57, v75)  FAILED  the NPU does not take 2 nodes of the model: Erf, Shrink; "
+                              "compile with --allow-cpu to leave them to the CPU"));
+  EXPECT_THAT(err_, HasSubstr("1 of 2 targets failed"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+}
+
+TEST_F(CompileInPart, WithPermissionTheModelIsKeptOnceForAllSocsAndNothingIsCompiledAgain) {
+  EXPECT_EQ(run({"--htp_socs", "57", "--common-arch", "v75"}), ExitCode::kCheckFailed);
+  const std::string asked = requests();
+  ASSERT_EQ(run({"--htp_socs", "57", "--common-arch", "v75", "--allow-cpu"}), ExitCode::kOk) << err_;
+  EXPECT_EQ(requests(), asked);
+  EXPECT_THAT(err_, HasSubstr("cached"));
+
+  ASSERT_EQ(run({"--htp_socs", "57,69", "--common-arch", "v75", "--allow-cpu", "--force"}), ExitCode::kOk) << err_;
+  const auto container = Container::open(path("out.fatctx")).value();
+  EXPECT_EQ(container.records().size(), 4U);  // two binaries, the model, the description
+  EXPECT_EQ(container.find("net.onnx").value().type, RecordType::kWrapperModel);
+  ASSERT_EQ(run_and_keep({"wrap", path("out.fatctx"), "--device", "69", "-o", path("w_ctx.onnx")}), ExitCode::kOk)
+      << err_;
+  EXPECT_EQ(text("w_ctx_qnn.bin"), binary_of(69));
+  EXPECT_THAT(out_, HasSubstr("model \"net.onnx\", 1 node of QNNExecutionProvider, with these between: Erf, Shrink"));
+}
+
+TEST_F(CompileInPart, AFolderGetsTheModelAsAFileAndGivesTheSameContainer) {
+  ASSERT_EQ(run({"--htp_socs", "57", "--allow-cpu"}, "net.onnx", "parts/"), ExitCode::kOk) << err_;
+  EXPECT_TRUE(std::filesystem::exists(path("parts/net.onnx")));
+  ASSERT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx"), "--allow-dynamic"}),
+            ExitCode::kOk)
+      << err_;
+  ASSERT_EQ(run({"--htp_socs", "57", "--allow-cpu"}), ExitCode::kOk) << err_;
+
+  EXPECT_EQ(text("packed.fatctx"), text("out.fatctx"));
+}
+
+TEST_F(CompileInPart, ADlcCannotHoldSuchAModel) {
+  provide_dlc("57,69");
+  std::filesystem::copy_file(path("for_57/model_ctx.onnx"), path("for_57,69/model_ctx.onnx"),
+                             std::filesystem::copy_options::overwrite_existing);
+
+  EXPECT_EQ(run({"--htp_socs", "57,69"}, "net.onnx", "out.dlc"), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_,
+              HasSubstr("the pass for all targets failed: the NPU does not take 2 nodes of the model: Erf, Shrink; "
+                        "a DLC holds the NPU's parts only"));
+  EXPECT_EQ(run({"--htp_socs", "57,69", "--allow-cpu"}, "net.onnx", "out.dlc"), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("--allow-cpu is for a container: a DLC holds the NPU's parts only"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.dlc")));
+}
+
+TEST_F(CompileQnn, PermissionForTheCpuIsForThisCompilerOnly) {
+  EXPECT_EQ(
+      run_and_keep({"compile", path("net.onnx"), "--target", "x86-64-v3", "--allow-cpu", "-o", path("out.fatctx")}),
+      ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("--allow-cpu is for Snapdragon's compiler, which is not used here"));
+}
+
+TEST_F(CompileQnn, ACompilerThatWritesNothingIsExplained) {
+  std::filesystem::remove(path("for_57/model_ctx.onnx"));
+
+  EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, HasSubstr("wrote no model_ctx.onnx: it does not know the SoC, or the NPU takes no operator of the "
+                              "model (DequantizeLinear, MatMul)"));
+}
+
+TEST_F(CompileQnn, ColoursOfTheCompilersLogAreNotShown) {
+  support::write_script(
+      path("python"),
+      "if [ \"$1\" = compile.py ]; then printf '\\033[1;31mError: red\\033[m\\n'; exit 1; fi\n" + text("python"));
+
+  EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kCheckFailed);
+  EXPECT_THAT(err_, AllOf(HasSubstr("failed with exit code 1: Error: red\n"), Not(HasSubstr("1;31m"))));
 }
 
 TEST_F(CompileQnn, OnePassGivesADlcWhoseMetadataIsReadBack) {
