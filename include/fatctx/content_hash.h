@@ -19,7 +19,7 @@ struct RecordInfo;
 [[nodiscard]] Result<Hash128> content_hash_of_file(const std::string& path);
 
 // Hashes the hashes that the container states for a record and for the weight blobs it needs: two compilations of one
-// name differ in it. Reads no payload. Errors: not_found.
+// name differ in it. It stays the same if the container is compacted. Reads no payload. Errors: not_found.
 [[nodiscard]] Result<Hash128> content_hash_with_weights(const Container& container, const RecordInfo& record);
 
 }  // namespace fatctx

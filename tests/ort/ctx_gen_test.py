@@ -80,6 +80,8 @@ def test_two_models_give_two_context_models_and_one_container_with_the_weights_o
     blobs = {record.name: record.size_bytes for record in container.records if record.type == "weight_blob"}
     shared = 4 * (2 * 64 * 256 + 256 * 256)
     assert sum(blobs.values()) < shared + 64 * 64 * 4 + 64 * 1024
+    report = container.report
+    assert report.dead_bytes == 0 and not report.earlier_generations
     for name in ("model1_ctx.onnx", "model2_ctx.onnx"):
         node, = s.context_nodes(tmp_path / name)
         assert node["ep_cache_context"] == b"model1.fatctx" and node["source"] == b"fatctx" and node["embed_mode"] == 0

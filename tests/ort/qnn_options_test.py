@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import fatctx as package
+import onnx
 import pytest
 
 import ort_sessions as s
@@ -187,6 +188,49 @@ def test_a_provider_that_does_not_share_weights_is_said_and_its_binaries_are_kep
     assert {record.key.unit for record in binaries} == {"model1_ctx", "model2_ctx"}
 
 
+def test_the_container_is_the_one_copy_of_a_binary_unless_another_is_wanted(ctx_gen, command, tmp_path):
+    done = ctx_gen("--json")
+    name = "model1_ctx.onnx.qnn.bin"
+    told = f"fatctx extract model1.fatctx {name} -o {name}"
+    assert f"{name} is in model1.fatctx only, and the models name it; {OWNER} reads it as a file of its own" in done.stderr
+    assert told in done.stderr
+    assert json.loads(done.stdout)["binaries"] == [{"file": name, "written": False, "command": told}]
+    assert not (tmp_path / name).exists()
+    assert package.open(tmp_path / "model1.fatctx").report.generation == 1
+    command(*told.split()[1:])
+    for model in ("model1_ctx.onnx", "model2_ctx.onnx"):
+        assert s.context_nodes(tmp_path / model)[0]["ep_cache_context"] == name.encode()
+        command("verify", "model1.fatctx", "--onnx", model)
+    extracted = (tmp_path / name).read_bytes()
+
+    done = ctx_gen("--json", "--binaries")
+    assert "is in model1.fatctx only" not in done.stderr and json.loads(done.stdout)["binaries"][0]["written"]
+    assert (tmp_path / name).read_bytes() == extracted
+
+
+def test_binaries_beside_the_models_are_for_providers_that_write_some(command, models):
+    done = command("ctx-gen", "-e", "reference", "--binaries", "model1.onnx,model2.onnx", exits=2)
+    assert "--binaries is for providers that write a binary of their own; reference reads the container" in done.stderr
+
+
+def test_a_model_that_the_provider_takes_in_part_comes_back_whole(ctx_gen, command, tmp_path):
+    """The provider leaves Neg to the CPU; the container keeps the model with it."""
+    proto = s.layers([8, 8], graph="deep")
+    proto.graph.node[-1].op_type = "Neg"
+    s.save(proto, tmp_path / "model1.onnx")
+    ctx_gen("-C", "ep.qnnexecutionprovider.stand_in_takes_only|Gemm", "--binaries", "model1.onnx")
+    made = onnx.load(str(tmp_path / "model1_ctx.onnx"))
+    assert {node.op_type for node in made.graph.node} == {"EPContext", "Neg"}
+    wrapper, = [record for record in package.open(tmp_path / "model1.fatctx").records if record.type == "wrapper_model"]
+    assert wrapper.name == "model1_ctx.onnx"
+    command("wrap", "model1.fatctx", binary_of(tmp_path / "model1.fatctx").name, "-o", "whole_ctx.onnx")
+    whole = onnx.load(str(tmp_path / "whole_ctx.onnx"))
+    assert [(node.op_type, node.name, list(node.input)) for node in whole.graph.node] == [
+        (node.op_type, node.name, list(node.input)) for node in made.graph.node]
+    assert [one.SerializeToString() for one in whole.graph.initializer] == [
+        one.SerializeToString() for one in made.graph.initializer]
+
+
 def test_options_that_are_not_known_here_are_handed_on_with_a_note(command, stand_in, models, tmp_path):
     """S1.13."""
     done = command("ctx-gen", "-e", "vitisai", "--library", stand_in, "-i", "of_their_own|1", "model1.onnx,model2.onnx")
@@ -329,7 +373,7 @@ def test_without_a_prefix_names_stay_as_they_are(command, models, tmp_path):
 
 def test_another_provider_is_told_the_prefix_and_names_its_nodes_itself(ctx_gen, tmp_path):
     """S1.12: QNN's provider finds its graph by the name of the node, so only that provider may change the name."""
-    ctx_gen("-C", "ep.context_node_name_prefix|_part1")
+    ctx_gen("-C", "ep.context_node_name_prefix|_part1", "--binaries")
     assert handed_on(tmp_path) == {"ep.context_node_name_prefix": "_part1"}
     binary, = tmp_path.glob("*.qnn.bin")
     nodes = [s.context_nodes(tmp_path / name)[0]["name"] for name in ("model1_ctx.onnx", "model2_ctx.onnx")]

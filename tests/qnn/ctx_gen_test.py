@@ -21,7 +21,7 @@ def test_two_models_share_one_binary_that_the_container_holds(vendor, tmp_path):
     for name in ("model1.onnx", "model2.onnx"):
         shutil.copy(vendor.model(MODEL), tmp_path / name)
     done = subprocess.run([PROGRAM, "-e", "qnn", "-i", "vtcm_mb|8 htp_arch|73 soc_model|43", "--json",
-                           "model1.onnx,model2.onnx"], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                           "--binaries", "model1.onnx,model2.onnx"], cwd=tmp_path, capture_output=True, text=True, timeout=600,
                           check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -34,3 +34,14 @@ def test_two_models_share_one_binary_that_the_container_holds(vendor, tmp_path):
     record, = (r for r in fatctx.open(tmp_path / "model1.fatctx").records if r.type == "context_binary")
     assert record.size_bytes == (tmp_path / binary).stat().st_size
     assert record.key.arch == "v73" and record.key.vtcm_mb == 8
+
+    whole = (tmp_path / binary).read_bytes()
+    done = subprocess.run([PROGRAM, "-e", "qnn", "-i", "vtcm_mb|8 htp_arch|73 soc_model|43", "--json", "--force",
+                           "model1.onnx,model2.onnx"], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)["binaries"]
+    assert told["file"] == binary and not told["written"]
+    (tmp_path / binary).unlink()
+    subprocess.run([FATCTX, *told["command"].split()[1:]], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / binary).read_bytes() == whole

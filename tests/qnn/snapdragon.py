@@ -5,6 +5,7 @@
     python snapdragon.py run MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_mixed MODEL_ctx.onnx INPUTS.npz OUT.npy
     python snapdragon.py run_halves FIRST_ctx.onnx LAST_ctx.onnx INPUTS.npz OUT.npy     with a Shrink between them
+    python snapdragon.py end_in_order FIRST_ctx.onnx LAST_ctx.onnx INPUTS.npz SHARE WHICH   prints "runs" or "fails"
     python snapdragon.py load MODEL_ctx.onnx                           prints why no session comes of it
     python snapdragon.py cpu MODEL.onnx INPUTS.npz OUT.npy
 
@@ -13,7 +14,9 @@ Runs with the Python of the compiler's environment (scripts/qnn_setup.sh). The c
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
@@ -59,6 +62,36 @@ def run_halves(first: str, last: str, inputs: str, out: str) -> None:
     np.save(out, session.run(None, {between: shrunk})[0])
 
 
+def end_in_order(first: str, last: str, inputs: str, share: str, ends_first: str) -> None:
+    """Ends the session `ends_first` of two, and prints "runs" if the other one still does."""
+    options = [simulator(ort.SessionOptions(), only=False), simulator(ort.SessionOptions(), only=False, register=False)]
+    for one in options:
+        one.add_session_config_entry("ep.share_ep_contexts", share)
+    sessions = {"first": ort.InferenceSession(first, options[0])}
+    binary = Path(first).with_name("m.bin")
+    away = binary.with_suffix(".away")
+    if share == "1":
+        binary.rename(away)  # shows that the second session takes its graph from the first
+    try:
+        sessions["last"] = ort.InferenceSession(last, options[1])
+    finally:
+        if share == "1":
+            away.rename(binary)
+    given = {"first": dict(np.load(inputs))}
+    (between,) = sessions["first"].run(None, given["first"])
+    given["last"] = {sessions["last"].get_inputs()[0].name: between}
+    sessions["last"].run(None, given["last"])
+    del sessions[ends_first]
+    ((left, session),) = sessions.items()
+    try:
+        session.run(None, given[left])
+        print("runs")
+    except Exception as error:  # its classes differ between versions of the runtime
+        print("fails:", str(error).splitlines()[0])
+    sys.stdout.flush()
+    os._exit(0)  # what is left may be broken
+
+
 def load(model: str) -> None:
     try:
         ort.InferenceSession(model, simulator(ort.SessionOptions(), only=False))
@@ -76,6 +109,8 @@ def main(action: str, *arguments: str) -> None:
         run(*arguments, simulator(ort.SessionOptions(), only=False))
     elif action == "run_halves":
         run_halves(*arguments)
+    elif action == "end_in_order":
+        end_in_order(*arguments)
     elif action == "load":
         load(*arguments)
     elif action == "run":

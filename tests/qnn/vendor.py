@@ -92,6 +92,13 @@ class Vendor:
         self._made("snapdragon.py", "run_halves", first, last, self._folder / f"{name}.npz", out)
         return np.load(out)
 
+    def ended_in_order(self, name: str, first: Path, last: Path, share: str, ends_first: str) -> bool:
+        """Ends one of two sessions and returns True if the other one still runs."""
+        self.model(name)
+        done = self._call("snapdragon.py", "end_in_order", first, last, self._folder / f"{name}.npz", share, ends_first)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout.splitlines()[-1] == "runs"
+
     def on_cpu(self, name: str) -> np.ndarray:
         """Returns the results of ONNX Runtime's CPU provider for the quantized model itself."""
         return self._computed("cpu", name, self.model(name))

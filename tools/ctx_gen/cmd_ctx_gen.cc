@@ -120,6 +120,7 @@ void add_ctx_gen(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME");
   command->add_option("--library", flags->library, "The provider's library, if it is not found by itself")
       ->type_name("PATH");
+  command->add_flag("--binaries", flags->binaries, "Also leave the provider's binaries beside the models");
   command->add_flag("--force", flags->force, "Replace existing outputs");
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.ctx_gen/1)");
   command->callback([flags, &outcome] { outcome.finish(run(*flags)); });

@@ -150,6 +150,7 @@ std::vector<std::string> arguments_of(const CtxGenFlags& flags) {
   add("--container-name", flags.container_name);
   add("--library", flags.library);
   if (flags.verbose) words.emplace_back("-v");
+  if (flags.binaries) words.emplace_back("--binaries");
   if (flags.force) words.emplace_back("--force");
   if (flags.json) words.emplace_back("--json");
   words.emplace_back("--");
@@ -176,6 +177,10 @@ Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags) {
                       path));
     }
     plan.models.push_back({.input = path, .output = context_name_of(path), .graph = model.graph.name, .prefix = {}});
+  }
+  if (flags.binaries && plan.provider.is_reference()) {
+    return invalid_argument(
+        "--binaries is for providers that write a binary of their own; reference reads the container");
   }
   FATCTX_TRY(check_names(plan));
   if (!flags.force) FATCTX_TRY(check_not_there(plan));

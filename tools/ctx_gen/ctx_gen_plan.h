@@ -18,6 +18,7 @@ struct CtxGenFlags {
   std::string output_dir;
   std::string container_name;
   std::string library;
+  bool binaries = false;  // the provider's binaries stay beside the models, a second copy
   bool force = false;
   bool json = false;
 };

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "fatctx/container.h"
+#include "fatctx/rewrite.h"
 #include "fatctx/select.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/print.h"
@@ -243,6 +244,46 @@ Status pack_binaries(const CtxGenPlan& plan, const WorkFolder& work, Manifest ma
   return Done{};
 }
 
+// Lists the binaries that the models name, and removes them, because the container holds the same bytes. No provider
+// but ours reads a part of a larger file, so each must be written out again where its provider runs.
+Status leave_to_the_container(const CtxGenPlan& plan, const CtxGenFlags& flags, const Manifest& manifest,
+                              CtxGenResult& result) {
+  std::set<std::string> known;
+  for (const ManifestRecord& made : manifest.records) {
+    const std::string& path = made.record.source.path;
+    if (path.empty() || !known.insert(path).second) continue;
+    const std::string name = fs::path(path).filename().string();
+    const bool archive = format_of(path) == "dlc";
+    const std::string what = archive ? fmt::format("export {} --dlc", plan.container)
+                                     : fmt::format("extract {} {}", plan.container, made.record.name);
+    CtxGenBinary binary{.file = name, .command = fmt::format("fatctx {} -o {}", what, name), .written = flags.binaries};
+    if (!flags.binaries) {
+      std::error_code error;
+      fs::remove(path, error);
+      if (error) return Error{ErrorCode::kIo, fmt::format("{}: cannot be removed: {}", path, error.message())};
+      result.notes.push_back(
+          fmt::format("{} is in {} only, and the models name it; {} reads it as a file of its own, so write it beside "
+                      "them where they "
+                      "run: {} (or --binaries here)",
+                      name, plan.container, plan.provider.name, binary.command));
+    }
+    result.binaries.push_back(std::move(binary));
+  }
+  return Done{};
+}
+
+// Writes the container anew if our provider has appended to it, model by model, so that one generation and no dead
+// bytes are left.
+Status compact(const std::string& path) {
+  {
+    FATCTX_ASSIGN(const Container container, Container::open(path));
+    if (container.report().generation < 2) return Done{};
+  }
+  auto rewritten = rewrite_container(path, path);
+  if (!rewritten.ok()) return std::move(rewritten).error();
+  return Done{};
+}
+
 Status read_records(const std::string& path, CtxGenResult& result) {
   FATCTX_ASSIGN(const Container container, Container::open(path));
   result.container_size = container.report().file_size;
@@ -338,8 +379,10 @@ Result<CtxGenResult> run_ctx_gen(const CtxGenPlan& plan, const CtxGenFlags& flag
   if (!plan.provider.is_reference()) {
     FATCTX_ASSIGN(Manifest manifest, binaries_of(plan, work, result));
     FATCTX_TRY(even_out_max_size(plan, work, manifest, result.notes));
-    FATCTX_TRY(pack_binaries(plan, work, std::move(manifest), result));
+    FATCTX_TRY(pack_binaries(plan, work, manifest, result));
+    FATCTX_TRY(leave_to_the_container(plan, flags, manifest, result));
   }
+  FATCTX_TRY(compact(work.file(plan.container)));
   FATCTX_TRY(read_records(work.file(plan.container), result));
   if (flags.verbose) FATCTX_TRY(tell_provenance(plan, work.file(plan.container), result));
   if (interrupt.flag()->load()) return Error{ErrorCode::kCancelled, "ended on request; nothing was written"};
@@ -383,6 +426,10 @@ Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
                        {"target", record.target},
                        {"size_bytes", record.size_bytes}});
   }
+  Json binaries = Json::array();
+  for (const CtxGenBinary& binary : result.binaries) {
+    binaries.push_back({{"file", binary.file}, {"written", binary.written}, {"command", binary.command}});
+  }
   std::vector<std::string> notes = plan.notes;
   notes.insert(notes.end(), result.notes.begin(), result.notes.end());
   return {{"schema", "fatctx.ctx_gen/1"},
@@ -393,6 +440,7 @@ Json ctx_gen_json(const CtxGenPlan& plan, const CtxGenResult& result) {
           {"container", {{"path", result.container}, {"file_size", result.container_size}}},
           {"files", result.files},
           {"records", std::move(records)},
+          {"binaries", std::move(binaries)},
           {"notes", notes}};
 }
 

@@ -22,6 +22,13 @@ struct CtxGenRecord {
   std::uint64_t size_bytes = 0;
 };
 
+// A file that context models name, and that the container holds.
+struct CtxGenBinary {
+  std::string file;     // its name, as the models have it
+  std::string command;  // writes it beside the models
+  bool written = false;
+};
+
 struct CtxGenResult {
   ProviderLibrary library;
   EngineReport engine;
@@ -29,6 +36,7 @@ struct CtxGenResult {
   std::string container;           // path
   std::uint64_t container_size = 0;
   std::vector<CtxGenRecord> records;
+  std::vector<CtxGenBinary> binaries;
   std::vector<std::string> notes;       // of the work; those of the plan are printed before it
   std::vector<std::string> provenance;  // -v: the target, and how it is known
 };

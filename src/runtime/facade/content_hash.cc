@@ -34,11 +34,15 @@ Result<Hash128> content_hash_of_file(const std::string& path) {
 }
 
 Result<Hash128> content_hash_with_weights(const Container& container, const RecordInfo& record) {
-  std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
+  std::vector<Hash128> weights;
   for (const std::uint32_t id : record.weights) {
     FATCTX_ASSIGN(const RecordInfo blob, container.record(id));
-    hashes.insert(hashes.end(), blob.hash.bytes.begin(), blob.hash.bytes.end());
+    weights.push_back(blob.hash);
   }
+  // References are in the order of ids, which change when a file is written anew.
+  std::sort(weights.begin(), weights.end());
+  std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
+  for (const Hash128& hash : weights) hashes.insert(hashes.end(), hash.bytes.begin(), hash.bytes.end());
   return content_hash(hashes);
 }
 
