@@ -97,6 +97,18 @@ def test_the_file_has_room_for_the_weights_once_only(run, tmp_path):
     assert (tmp_path / "model1.fatctx").stat().st_size < 1.4 * 4 * (2 * 64 * 1024 + 1024 * 1024)
 
 
+def test_a_graph_whose_name_is_a_sentence_becomes_a_unit_that_a_person_can_type(run, fatctx, tmp_path):
+    """Paddle's converter calls every graph so."""
+    sentence = "PaddlePaddle Graph in PIR mode ($x & 'y')"
+    model = s.save(s.layers([8, 8], graph=sentence), tmp_path / "det.onnx")
+    run("-e", "reference", "det.onnx")
+    unit = "PaddlePaddle_Graph_in_PIR_mode___x____y__"
+    assert {record.key.unit for record in package.open(tmp_path / "det.fatctx").records if record.key.unit} == {unit}
+    assert partitions(tmp_path, "det_ctx.onnx") == [unit.encode()]
+    run("verify", "det.fatctx", "--onnx", "det_ctx.onnx", by=fatctx)
+    s.assert_equal_to_cpu(model, tmp_path / "det_ctx.onnx", s.inputs(3, 8))
+
+
 def test_what_our_provider_says_is_said_once(run, tmp_path):
     """The message is the provider's, with its code instead of ONNX Runtime's."""
     text = helper.make_tensor_value_info("x", TensorProto.STRING, [3])

@@ -33,11 +33,13 @@ constexpr std::string_view kContextSuffix = "_ctx";
 constexpr double kMuchLarger = 1.2;
 constexpr double kSpareBytes = 64 << 10;  // nodes have more bytes in a graph than in a small model
 
-// Makes a valid name: records and units must not contain '/' or control characters, names of graphs may.
+// Makes a name that is valid for records and units, and that a person can type without quoting it. Names of graphs may
+// contain '/' and control characters, and some are sentences: "PaddlePaddle Graph in PIR mode".
 std::string name_of_unit(const std::string& prefix, const std::string& graph) {
+  constexpr std::string_view kOfShells = "/ \"'`$&|;<>()[]{}*?!#~\\";
   std::string name = prefix + (graph.empty() ? "graph" : graph);
   for (char& c : name) {
-    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || kOfShells.find(c) != std::string_view::npos) c = '_';
   }
   return name;
 }
