@@ -89,7 +89,7 @@ def end_in_order(first: str, last: str, inputs: str, share: str, ends_first: str
     except Exception as error:  # its classes differ between versions of the runtime
         print("fails:", str(error).splitlines()[0])
     sys.stdout.flush()
-    os._exit(0)  # what is left may be broken
+    os._exit(0)  # the provider may be broken by now
 
 
 def load(model: str) -> None:

@@ -253,9 +253,10 @@ Result<std::optional<RecordInfo>> wanted_model(const Container& container, const
   if (asks_for_graphs(options)) return std::optional<RecordInfo>();
   if (models.size() == 1) return std::optional<RecordInfo>(models.front());
   if (!options.model.empty()) {
-    return Error{ErrorCode::kNotFound, fmt::format("record \"{}\" is no part of a wrapper model \"{}\"; `fatctx info` "
-                                                   "lists those of the file",
-                                                   record.name, options.model)};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("record \"{}\" is not a part of a wrapper model \"{}\"; `fatctx info` "
+                             "lists those of the file",
+                             record.name, options.model)};
   }
   if (models.empty()) {
     return Error{

@@ -136,7 +136,7 @@ def test_one_of_several_models_around_a_binary_is_named(fatctx, tmp_path):
     assert 'record "one.bin" has 1 more graph, which this model does not use' in told.stderr
     assert [node.op_type for node in onnx.load(str(tmp_path / "out_ctx.onnx")).graph.node] == ["EPContext", "Add", "Neg"]
     said = fatctx("wrap", "m.fatctx", "one.bin", "--model", "three", "-o", "o.onnx", exits=2).stderr
-    assert 'record "one.bin" is no part of a wrapper model "three"' in said
+    assert 'record "one.bin" is not a part of a wrapper model "three"' in said
     said = fatctx("wrap", "m.fatctx", "one.bin", "--model", "one_ctx.onnx", "--graph", "first", "-o", "o.onnx", exits=2).stderr
     assert "--model takes the graphs of that model as they are" in said
 
