@@ -96,6 +96,19 @@ def test_quantised_inputs_and_outputs_come_with_their_scales(vendor, packer, tmp
     assert OF_THE_BACKEND in vendor.refusal(out)
 
 
+def test_a_model_that_the_npu_takes_in_part_comes_back_whole_around_a_thin_dlc(vendor, tmp_path):
+    dlc = vendor.offloaded_dlc("two_halves", FOUR)
+    container = tmp_path / "m.fatctx"
+    command("pack", "-o", container, "--name", "m", "--ep-context", dlc.model)
+    for soc in FOUR:
+        out = tmp_path / f"{soc}_ctx.onnx"
+        command("wrap", container, "--device", PART[soc], "-o", out)
+        kinds = [node.op_type for node in onnx.load(out, load_external_data=False).graph.node]
+        assert kinds == ["QuantizeLinear", "EPContext", "Shrink", "EPContext", "DequantizeLinear"]
+        assert OF_THE_BACKEND in vendor.refusal(out)
+        assert ": fits " in command("verify", container, "--onnx", out)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_what_the_file_says_of_each_soc_is_printed_for_the_dlc_and_for_the_container(vendor, packer, name):
     whole = vendor.compiled(name, *FOUR)

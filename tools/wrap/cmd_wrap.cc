@@ -242,7 +242,8 @@ Result<std::optional<RecordInfo>> wanted_model(const Container& container, const
     ++stated;
     for (const RecordInfo& other : container.records()) {
       if (other.type != RecordType::kWrapperModel || to_hex(other.hash.bytes) != option.value) continue;
-      if (options.model.empty() || options.model == other.name) models.push_back(other);
+      if (!options.model.empty() && options.model != other.name) continue;
+      models.push_back(other);  // others of the same bytes are the same model
       break;
     }
   }

@@ -141,6 +141,16 @@ def test_one_of_several_models_around_a_binary_is_named(fatctx, tmp_path):
     assert "--model takes the graphs of that model as they are" in said
 
 
+def test_equal_models_of_merged_files_are_one_model_under_any_of_their_names(fatctx, tmp_path):
+    for soc in CHIPS:
+        pack(fatctx, save(tmp_path, soc), out=f"{soc}.fatctx")
+    fatctx("merge", "43.fatctx", "57.fatctx", "-o", "m.fatctx")
+    assert len(records(fatctx, "wrapper_model")) == 2
+    for more in ([], ["--model", "43_ctx.onnx"], ["--model", "57_ctx.onnx"]):
+        fatctx("wrap", "m.fatctx", "57.bin", *more, "-o", "out_ctx.onnx", "--force")
+        assert canonical(onnx.load(str(tmp_path / "out_ctx.onnx"))) == canonical(onnx.load(str(tmp_path / "57_ctx.onnx")))
+
+
 def per_channel() -> list:
     return [context("net", ["x"], ["q"], main_context=1, embed_mode=0, ep_cache_context="57.bin"),
             helper.make_node("DequantizeLinear", ["q", "scales"], ["y"], axis=1)]
