@@ -129,7 +129,9 @@ SEAMS = {
     "nlohmann/": (),  # the oracle of the tests, and a rival in bench/; this test reads neither
     "lz4": ("src/container/format/codec.cc",),
     "sodium": ("src/container/format/crypto.cc",),
-    "onnx/": ("tools/onnx/onnx_import.cc", "tools/onnx/onnx_whole.cc", "tools/onnx/onnx_wrapper.cc", "src/runtime/ort/ep/graph_",
+    "onnx/": ("tools/onnx/onnx_file.", "tools/onnx/onnx_import.cc", "tools/onnx/onnx_shapes.cc", "tools/onnx/onnx_whole.cc",
+               "tools/onnx/onnx_wrapper.cc",
+              "src/runtime/ort/ep/graph_",
               "src/runtime/ort/graph/graph_"),
     # Programs that use it link it themselves, as applications do.
     "onnxruntime": ("src/runtime/ort/", "tools/bench/ort/", "tools/ctx_gen/engine/", "samples/cpp_attach.cc", "samples/ort_session.h",

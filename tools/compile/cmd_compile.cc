@@ -21,10 +21,14 @@
 #include "tools/cli/print.h"
 #include "tools/compile/command_compile.h"
 #include "tools/compile/compile_cache.h"
+#include "tools/compile/compile_flags.h"
+#include "tools/compile/compile_log.h"
 #include "tools/compile/compile_output.h"
 #include "tools/compile/compile_plan.h"
 #include "tools/compile/compile_run.h"
+#include "tools/compile/fixed_models.h"
 #include "tools/compile/iree_compile.h"
+#include "tools/compile/joined_compile.h"
 #include "tools/compile/model_warnings.h"
 #include "tools/compile/qnn_compile.h"
 #include "tools/facts/json_file.h"
@@ -69,10 +73,22 @@ Result<std::string> write_results(const CompileFlags& flags, const CompilePlan& 
   return summary_text(summary);
 }
 
+// Writes what the compilers said about failures, and adds the path of the file to the report. Returns a text that names
+// it; empty if there is none.
+std::string keep_log(const FailureLog& log, Json& json) {
+  const std::string path = log.write();
+  json.add("log", path);
+  return path.empty() ? path : fmt::format("; what the compiler said is in {}", path);
+}
+
 ExitCode give_up(const CompileFlags& flags, const CompilePlan& plan, const std::vector<TargetOutcome>& outcomes,
-                 const Json& json) {
-  print_note(escaped(fmt::format("fatctx: {} of {} failed; {} was not written", failed_count(outcomes),
-                                 count_text(outcomes.size(), "target"), plan.meaning.output)));
+                 Json json) {
+  FailureLog log(plan.meaning.output);
+  for (const TargetOutcome& outcome : outcomes) {
+    if (!outcome.result) log.add(outcome.title(), outcome.log);
+  }
+  print_note(escaped(fmt::format("fatctx: {} of {} failed; {} was not written{}", failed_count(outcomes),
+                                 count_text(outcomes.size(), "target"), plan.meaning.output, keep_log(log, json))));
   if (flags.json) print_result(json_text(json));
   return ExitCode::kCheckFailed;
 }
@@ -99,8 +115,8 @@ Result<std::vector<TargetOutcome>> compile_each(const CompileFlags& flags, const
       compile_targets(driver, flags.jobs == 0 ? cores : flags.jobs, *interrupt.flag());
   if (interrupt.flag()->load()) return interrupted(flags, plan);
   for (const TargetOutcome& outcome : outcomes) {
-    if (plan.meaning.show_logs || !outcome.result) {
-      print_log(driver.name() + " for " + outcome.label + " said", outcome.log);
+    if (plan.meaning.show_logs || (!outcome.result && !outcome.explains_its_log)) {
+      print_log(driver.name() + " for " + outcome.title() + " said", outcome.log);
     }
   }
   return outcomes;
@@ -129,6 +145,18 @@ void name_the_only_model(Manifest& manifest) {
   only->record.key.variant = only->record.name;
 }
 
+// Reports that the work which all targets share has failed.
+ExitCode give_up_before_targets(const CompileFlags& flags, const CompilePlan& plan, const Error& error,
+                                const std::string& said, Json json) {
+  FailureLog log(plan.meaning.output);
+  log.add(plan.meaning.model, said);
+  json.add("error", error.message);
+  print_note("fatctx: " + escaped(fmt::format("{}; {} was not written{}", to_text(error), plan.meaning.output,
+                                              keep_log(log, json))));
+  if (flags.json) print_result(json_text(json));
+  return ExitCode::kCheckFailed;
+}
+
 Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& plan, CompileDriver& driver,
                                   const CompileInput& input, OnnxModels models) {
   std::string log;
@@ -137,10 +165,9 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   const Status begun = driver.begin(log);
   if (!begun.ok() && interrupt->flag()->load()) return interrupted(flags, plan);
   if (!begun.ok()) {
-    print_log("the compiler said", log);
+    if (plan.meaning.show_logs) print_log("the compiler said", log);
     if (begun.error().code != ErrorCode::kSerialiseFailed) return begun.error();
-    print_note("fatctx: " + escaped(to_text(begun.error())));
-    return ExitCode::kCheckFailed;
+    return give_up_before_targets(flags, plan, begun.error(), log, report_of(driver.name(), {}));
   }
   FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
   interrupt.reset();  // packing has its own
@@ -228,21 +255,48 @@ Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpCon
   return Done{};
 }
 
-Result<ExitCode> compile_for_htp(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
-                                 const CompileInput& input, OnnxModels models) {
-  if (!input.onnx->ep_contexts.empty()) {
-    return invalid_argument(
-        fmt::format("{}: is compiled already (it has EPContext nodes); fatctx pack --ep-context packs it", input.path));
+std::unique_ptr<QnnCompile> qnn_driver(const CompileFlags& flags, const CompilePlan& plan, const QnnTools& tools,
+                                       const CompileCache& cache, const CompileInput& input) {
+  return std::make_unique<QnnCompile>(tools, cache, input,
+                                      QnnRequest{.config = plan.htp,
+                                                 .backend_path = plan.meaning.backend_path,
+                                                 .log_severity = plan.meaning.log_severity,
+                                                 .allow_cpu = flags.allow_cpu});
+}
+
+Result<std::unique_ptr<CompileDriver>> iree_driver(const CompileFlags& flags, const CompilePlan& plan,
+                                                   const CompileCache& cache, const std::vector<CompileInput>& inputs) {
+  FATCTX_ASSIGN(IreeTools tools, find_iree(flags.iree_bin));
+  FATCTX_ASSIGN(IreeCheck check, IreeCheck::create(plan.check, tools, inputs.front(), cache));
+  return std::unique_ptr<CompileDriver>(
+      std::make_unique<IreeCompile>(std::move(tools), cache, inputs, plan.iree, std::move(check)));
+}
+
+// Returns a driver for each compiler and each input, those of CPUs first.
+Result<std::vector<std::unique_ptr<CompileDriver>>> drivers_for(const CompileFlags& flags, const CompilePlan& plan,
+                                                                const CompileCache& cache,
+                                                                const std::vector<CompileInput>& inputs) {
+  std::vector<std::unique_ptr<CompileDriver>> drivers;
+  if (plan.by_iree) {
+    FATCTX_ASSIGN(auto driver, iree_driver(flags, plan, cache, inputs));
+    drivers.push_back(std::move(driver));
   }
-  FATCTX_TRY(warn_of_htp(*input.onnx, input.path, plan.htp, flags.common_arch));
-  FATCTX_ASSIGN(QnnTools tools, find_qnn(flags.qnn_python));
-  QnnCompile driver(std::move(tools), cache, input,
-                    {.config = plan.htp,
-                     .backend_path = plan.meaning.backend_path,
-                     .log_severity = plan.meaning.log_severity,
-                     .allow_cpu = flags.allow_cpu});
-  if (plan.form == OutputForm::kDlc) return compile_as_dlc(flags, plan, cache, driver);
-  return compile_and_pack(flags, plan, driver, input, std::move(models));
+  if (plan.by_qnn) {
+    FATCTX_ASSIGN(const QnnTools tools, find_qnn(flags.qnn_python));
+    for (const CompileInput& input : inputs) drivers.push_back(qnn_driver(flags, plan, tools, cache, input));
+  }
+  for (const CompileInput& input : inputs) {
+    if (!plan.by_command) break;
+    FATCTX_ASSIGN(
+        CommandCompile driver,
+        CommandCompile::create({.command = *plan.command,
+                                .targets = plan.commands,
+                                .format = flags.format,
+                                .log_level = flags.vendor.log_level.empty() ? "warn" : flags.vendor.log_level},
+                               cache, input));
+    drivers.push_back(std::make_unique<CommandCompile>(std::move(driver)));
+  }
+  return drivers;
 }
 
 // Checks that the model is a file or a folder. The ONNX reader reports problems inside it; other compilers
@@ -274,40 +328,55 @@ class SaysNotes {
   const CompileCache& cache_;
 };
 
+// Refuses what the chosen compilers cannot do with this model.
+Status check_suits_compilers(const CompilePlan& plan, const CompileInput& input) {
+  if (plan.by_qnn && !input.onnx->ep_contexts.empty()) {
+    return invalid_argument(
+        fmt::format("{}: is compiled already (it has EPContext nodes); fatctx pack --ep-context packs it", input.path));
+  }
+  if (plan.shapes.empty()) return Done{};
+  if (input.onnx == nullptr) {
+    return invalid_argument(
+        fmt::format("--shape: {} is not an ONNX model, and sizes of other models cannot be fixed", input.path));
+  }
+  if (plan.by_command && !input.onnx->external_files.empty()) {
+    return invalid_argument(
+        fmt::format("--shape: {} has its weights in other files, which --command would not find beside the model with "
+                    "fixed sizes; fix the sizes in the model itself",
+                    input.path));
+  }
+  return Done{};
+}
+
 Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan) {
   const std::string& path = plan.meaning.model;
   FATCTX_TRY(check_model(flags, path));
   OnnxModels models;
   // Other compilers may take models of other forms, which cannot be inspected here.
-  if (plan.compiler != Compiler::kCommand || path.ends_with(".onnx")) {
+  if (!plan.by_command || path.ends_with(".onnx")) {
     FATCTX_ASSIGN(OnnxModel model, read_onnx(path));
     models.emplace(path, std::move(model));
   }
   const CompileInput input{.path = path,
                            .name = flags.name.empty() ? fs::path(path).stem().string() : flags.name,
                            .onnx = models.empty() ? nullptr : &models.begin()->second};
+  FATCTX_TRY(check_suits_compilers(plan, input));
+  FailureLog(plan.meaning.output).remove();  // what an earlier run left would be mistaken for that of this one
   FATCTX_ASSIGN(const CompileCache cache, open_cache(flags));
   const SaysNotes at_the_end(cache);
-  switch (plan.compiler) {
-    case Compiler::kQnn:
-      return compile_for_htp(flags, plan, cache, input, models);
-    case Compiler::kCommand: {
-      if (input.onnx != nullptr) FATCTX_TRY(warn_of_htp(*input.onnx, path, plan.htp_of_commands(), flags.common_arch));
-      FATCTX_ASSIGN(
-          CommandCompile driver,
-          CommandCompile::create({.command = *plan.command,
-                                  .targets = plan.commands,
-                                  .format = flags.format,
-                                  .log_level = flags.vendor.log_level.empty() ? "warn" : flags.vendor.log_level},
-                                 cache, input));
-      return compile_and_pack(flags, plan, driver, input, models);
-    }
-    case Compiler::kIree:
-      break;
+  FATCTX_ASSIGN(const std::vector<CompileInput> inputs, inputs_of(input, plan.shapes, cache, models));
+  if (input.onnx != nullptr) {
+    // All sets fix the same inputs, so that the same is to be said of each.
+    const HtpConfig htp = plan.by_command ? plan.htp_of_commands() : plan.htp;
+    FATCTX_TRY(warn_of_htp(*inputs.front().onnx, path, htp, flags.common_arch));
   }
-  FATCTX_ASSIGN(IreeTools tools, find_iree(flags.iree_bin));
-  IreeCompile driver(std::move(tools), cache, input, plan.iree);
-  return compile_and_pack(flags, plan, driver, input, models);
+  if (plan.form == OutputForm::kDlc) {
+    FATCTX_ASSIGN(const QnnTools tools, find_qnn(flags.qnn_python));
+    return compile_as_dlc(flags, plan, cache, *qnn_driver(flags, plan, tools, cache, inputs.front()));
+  }
+  FATCTX_ASSIGN(auto drivers, drivers_for(flags, plan, cache, inputs));
+  JoinedCompile driver(std::move(drivers));
+  return compile_and_pack(flags, plan, driver, input, std::move(models));
 }
 
 Result<ExitCode> run_compile(const CompileFlags& flags) {
@@ -315,98 +384,17 @@ Result<ExitCode> run_compile(const CompileFlags& flags) {
   return compile_with(flags, plan);
 }
 
-// Refuses the value of an unset variable of a script; otherwise the command would choose something else to
-// do.
-std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty" : std::string(); }
-
-void add_target_flags(CLI::App& command, CompileFlags& flags) {
-  command.add_option("--targets", flags.targets_file, "IREE: what to compile for, as JSON with comments")
-      ->type_name("FILE");
-  command.add_option("--target", flags.target_words, "IREE or --command: one more target: ARCH[+FEATURE...]")
-      ->type_name("TARGET")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      .add_option("--config-file", flags.config_file,
-                  "Snapdragon: the vendor's main file, which names one for each SoC")
-      ->type_name("FILE");
-  command.add_option("--htp-socs", flags.htp_socs, "Snapdragon: SoCs in any spelling: SM8650,69")->type_name("LIST");
-  command.add_option("--vtcm-mb", flags.vtcm_mb, "With --htp_socs: VTCM in MB, for all or for each")
-      ->delimiter(',')
-      ->allow_extra_args(false)  // otherwise it takes MODEL for a number
-      ->type_name("LIST")
-      ->check(whole_number());
-  command.add_option("--soc-table", flags.soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
-      ->type_name("FILE");
-  command
-      .add_option("--reference-weight-sharing-enabled-override", flags.sharing_override,
-                  "Wins over what the files of the SoCs say: true or false")
-      ->check(CLI::IsMember({"true", "false"}))
-      ->type_name("BOOL");
-  command.add_option("--sharing", flags.sharing, "How records share bytes: pages, bytes or off; else as the files say")
-      ->check(CLI::IsMember({"pages", "bytes", "off"}))
-      ->type_name("HOW");
-  command.add_option("--common-arch", flags.common_arch, "Snapdragon: the arch that the model was quantised for: v73")
-      ->type_name("ARCH");
-}
-
-void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
-  command
-      .add_option("--command", flags.command, "Any other compiler: a command line with {model}, {output}, {arch}, ...")
-      ->type_name("COMMAND");
-  command.add_option("--format", flags.format, "With --command: form of what it writes")->type_name("WORD");
-  command.add_option("-j,--jobs", flags.jobs, "Targets compiled at a time; else one for each core")
-      ->type_name("N")
-      ->check(whole_number());
-  command.add_option("--iree-bin", flags.iree_bin, "Where iree-import-onnx and iree-compile are; else PATH")
-      ->type_name("DIR");
-  command
-      .add_option("--qnn-python", flags.qnn_python,
-                  "The Python with onnxruntime-qnn; else FATCTX_QNN_PYTHON or python3")
-      ->type_name("PROGRAM");
-  command.add_flag("--allow-cpu", flags.allow_cpu, "Snapdragon: operators that the NPU lacks stay on the CPU");
-  command.add_option("--cache", flags.cache, "Where results are kept; else XDG_CACHE_HOME or ~/.cache")
-      ->type_name("DIR");
-  command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");
-}
-
-// docs/cli/compile.md has a table of what each flag maps to.
-void add_vendor_flags(CLI::App& command, VendorLine& line) {
-  command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
-  command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")
-      ->type_name("LIB");
-  command.add_option("--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")->type_name("DLC");
-  command.add_option("--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC")->type_name("DLC");
-  command.add_option("--output-dir", line.output_dir, "The vendor's generator: a folder")->type_name("DIR");
-  command.add_option("--log-level", line.log_level, "error, warn, info, debug or verbose")->type_name("WORD");
-}
-
 }  // namespace
 
 void add_compile(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<CompileFlags>();
-  CLI::App* command =
-      describe(app, "compile",
-               {.purpose = "Compile a model for several targets and pack the results",
-                .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
-                .examples = {"fatctx compile model.onnx --target x86-64-v3 --target aarch64+dotprod -o parts/",
-                             "fatctx compile model.qdq.onnx --htp_socs SM8650,SM8750 -o model.fatctx"},
-                .more = "docs/cli/compile.md, docs/manifest.md"});
-  command->add_option("MODEL", flags->model, "The ONNX model");
-  command->add_option("-o,--output", flags->output, "OUT.fatctx, OUT.dlc, or a folder with / at the end for the parts")
-      ->type_name("OUT");
-  command->add_option("--name", flags->name, "Name of the model; else that of the file")->type_name("NAME");
-  add_target_flags(*command, *flags);
-  add_compiler_flags(*command, *flags);
-  add_vendor_flags(*command, flags->vendor);
-  for (CLI::Option* const option :
-       command->get_options([](const CLI::Option* o) { return o->get_expected_max() > 0; })) {
-    option->check(refuse_empty, "");
-  }
-  command->add_flag("--keep-source", flags->keep_source, "Keep the model itself in the container");
-  command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
-  command->add_flag("--force", flags->force, "Replace OUT if it exists");
-  command->add_flag("--json", flags->json, "Print the summary as JSON");
+  CLI::App* command = describe(
+      app, "compile",
+      {.purpose = "Compile a model for several targets and pack the results",
+       .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
+       .examples = {"fatctx compile model.onnx --target x86-64-v3 --htp_socs SM8650 --shape x=1,3,320,320 -o out/"},
+       .more = "docs/cli/compile.md, docs/manifest.md"});
+  add_compile_flags(*command, *flags);
   command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });
 }
 

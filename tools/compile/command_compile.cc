@@ -208,7 +208,7 @@ Result<CommandCompile> CommandCompile::create(CommandRequest request, const Comp
   compile.program_ = *found;
   std::set<std::string> model;
   add_files(compile.input_.path, model);
-  if (compile.input_.onnx != nullptr) model.merge(as_set(files_of_model(compile.input_.path, *compile.input_.onnx)));
+  if (compile.input_.onnx != nullptr) model.merge(as_set(compile.input_.files()));
   std::set<std::string> files = {compile.program_};
   // Scripts and configurations are inputs too: every argument that names a file, also after "--in=", affects
   // the output. A folder among them is more often an installation than an input, and may hold gigabytes.
@@ -251,6 +251,11 @@ Result<StepInputs> CommandCompile::inputs_for(const CommandTarget& target) const
   return inputs;
 }
 
+// Returns what keeps the names of entries apart that come from DLCs of several targets and units.
+std::string CommandCompile::dlc_prefix(const CommandTarget& target) const {
+  return (input_.unit.empty() ? "" : input_.unit + ".") + target.label + ".";
+}
+
 Error CommandCompile::wrong_form(const std::string& form) const {
   return Error{ErrorCode::kSerialiseFailed,
                fmt::format("{} wrote a file that begins like {}, and --format says {}", name(), form, request_.format)};
@@ -277,8 +282,9 @@ Result<std::vector<ManifestRecord>> CommandCompile::read_back(const CommandTarge
     }
     if (info.socs.empty()) return wrong_target(target, "a DLC without a context binary");
     if (!request_.format.empty() && request_.format != form) return wrong_form(form);
-    FATCTX_ASSIGN(ImportedRecords imported,
-                  manifest_records_from_dlc(file, {.group = input_.name, .unit = {}, .prefix = target.label + "."}));
+    FATCTX_ASSIGN(
+        ImportedRecords imported,
+        manifest_records_from_dlc(file, {.group = input_.group, .unit = input_.unit, .prefix = dlc_prefix(target)}));
     return std::move(imported.records);
   }
   if (!request_.format.empty() && !form.empty() && form != request_.format) return wrong_form(form);
@@ -287,7 +293,8 @@ Result<std::vector<ManifestRecord>> CommandCompile::read_back(const CommandTarge
   binary.record.type = RecordType::kContextBinary;
   binary.record.name = input_.name + "." + target.label;
   binary.record.key = target.key;
-  binary.record.key.group = input_.name;
+  binary.record.key.group = input_.group;
+  binary.record.key.unit = input_.unit;
   binary.record.source.path = file;
   binary.record.description.format = request_.format.empty() ? form : request_.format;
   binary.record.description.producer = name();

@@ -67,6 +67,7 @@ class CommandCompile : public CompileDriver {
   [[nodiscard]] std::string name() const override;  // the program's, without its folder
   [[nodiscard]] std::size_t target_count() const noexcept override { return request_.targets.size(); }
   [[nodiscard]] std::string label(std::size_t target) const override { return request_.targets[target].label; }
+  [[nodiscard]] std::string unit(std::size_t /*target*/) const override { return input_.unit; }
   [[nodiscard]] Status begin(std::string& log) override;
   [[nodiscard]] Result<CompiledTarget> compile(std::size_t target, std::string& log) const override;
   [[nodiscard]] Result<std::vector<ManifestRecord>> shared_records() const override;
@@ -77,6 +78,7 @@ class CommandCompile : public CompileDriver {
   [[nodiscard]] Result<std::vector<std::string>> arguments_for(const CommandTarget& target,
                                                                const std::string& output) const;
   [[nodiscard]] Result<StepInputs> inputs_for(const CommandTarget& target) const;
+  [[nodiscard]] std::string dlc_prefix(const CommandTarget& target) const;
   [[nodiscard]] Error wrong_form(const std::string& form) const;
   [[nodiscard]] Result<std::vector<ManifestRecord>> read_back(const CommandTarget& target,
                                                               const std::string& file) const;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "fatctx/select.h"
 #include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
 #include "tools/compile/compile_output.h"
@@ -26,11 +28,37 @@ bool means_folder(const std::string& output) {
   return output.ends_with('/') || fs::is_directory(output, error);
 }
 
-Result<TargetsFile> iree_targets(const CompileFlags& flags) {
+// Adds the flag that takes this word, if IREE does not know it as a target and it is a SoC.
+Error with_right_flag(Error error, const std::string& word, const SocTable& table) {
+  const auto device = device_from_text(word, table);
+  if (!device.ok() || device.value().backend != "htp") return error;
+  return invalid_argument(
+      fmt::format("--target {}: is a target of Snapdragon's compiler, and --target is for CPUs; write "
+                  "--htp_socs {}",
+                  word, word));
+}
+
+// Refuses words of --htp_socs that are CPUs. Others are looked up later.
+Status check_no_cpu(const std::string& list) {
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::size_t begin = word.find_first_not_of(' ');
+    if (begin == std::string::npos || !parse_target_word(word.substr(begin)).ok()) continue;
+    return invalid_argument(
+        fmt::format("--htp_socs {}: is a CPU, and --htp_socs is for SoCs of Snapdragon; write --target "
+                    "{}",
+                    word.substr(begin), word.substr(begin)));
+  }
+  return Done{};
+}
+
+Result<TargetsFile> iree_targets(const CompileFlags& flags, const SocTable& table) {
   TargetsFile wanted;
   if (!flags.targets_file.empty()) FATCTX_TRY(store(read_targets(flags.targets_file), wanted));
   for (const std::string& word : flags.target_words) {
-    FATCTX_ASSIGN(CompileTarget target, parse_target_word(word));
+    auto parsed = parse_target_word(word);
+    if (!parsed.ok()) return with_right_flag(std::move(parsed).error(), word, table);
+    CompileTarget target = std::move(parsed).value();
     for (const CompileTarget& other : wanted.targets) {
       if (target_label(other) == target_label(target)) {
         return invalid_argument(fmt::format("--target {}: this target appears twice", word));
@@ -58,6 +86,7 @@ Result<HtpConfig> htp_targets(const CompileFlags& flags, const SocTable& table) 
     return invalid_argument("--vtcm_mb belongs to --htp_socs; in the file of a SoC it is graphs[].vtcm_mb");
   }
   if (!flags.config_file.empty()) FATCTX_TRY(store(read_htp_config(flags.config_file, table), config));
+  FATCTX_TRY(check_no_cpu(flags.htp_socs));
   if (!flags.htp_socs.empty()) FATCTX_TRY(store(htp_config_of_list(flags.htp_socs, flags.vtcm_mb, table), config));
   if (!flags.sharing_override.empty()) {
     if (!flags.lists_htp()) {
@@ -118,11 +147,13 @@ SharingWish sharing_for(const CompileFlags& flags, const HtpConfig& htp) {
 
 // Refuses the first flag that was passed and would have no effect. Each has a text that says what it is for.
 Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& plan) {
-  const bool iree = plan.compiler == Compiler::kIree;
-  const bool qnn = plan.compiler == Compiler::kQnn;
-  const bool command = plan.compiler == Compiler::kCommand;
+  const bool iree = plan.by_iree;
+  const bool qnn = plan.by_qnn;
+  const bool command = plan.by_command;
   const bool dlc = plan.form == OutputForm::kDlc;
   const bool container = plan.form == OutputForm::kContainer;
+  constexpr const char* kNotInDlc =
+      "is for a container: a DLC holds binaries for Snapdragon alone; write -o OUT.fatctx, or leave it out";
   struct Row {
     const char* flag;
     bool given;
@@ -131,13 +162,15 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
   };
   const Row rows[] = {
       {"--format", !flags.format.empty(), command, "belongs to --command"},
-      {"--targets", !flags.targets_file.empty(), iree, "is for IREE's compiler; leave it out"},
-      {"--target", !flags.target_words.empty(), !qnn, "is not for Snapdragon; list the SoCs with --htp_socs"},
+      {"--targets", !flags.targets_file.empty(), iree, command ? "is for IREE's compiler; leave it out" : kNotInDlc},
+      {"--target", !flags.target_words.empty(), iree || command, kNotInDlc},
       {"--iree-bin", !flags.iree_bin.empty(), iree, "is for IREE's compiler, which is not used here; leave it out"},
       {"--qnn-python", !flags.qnn_python.empty(), qnn,
        "is for Snapdragon's compiler, which is not used here; leave it out"},
-      {"--soc-table", !flags.soc_table.empty(), !iree, "is for targets that are SoCs; IREE's have none"},
-      {"--common-arch", !flags.common_arch.empty(), !iree, "is about models for Snapdragon; leave it out"},
+      {"--soc-table", !flags.soc_table.empty(), qnn || command, "is for targets that are SoCs; IREE's have none"},
+      {"--common-arch", !flags.common_arch.empty(), qnn || command, "is about models for Snapdragon; leave it out"},
+      {"--check", flags.check, iree, "compares what IREE's compiler made, which is not used here; leave it out"},
+      {"--no-check", flags.no_check, iree, "is about what IREE's compiler makes, which is not used here; leave it out"},
       {"--allow-cpu", flags.allow_cpu, qnn && !dlc,
        qnn ? "is for a container: a DLC holds the NPU's parts only, and the nodes between them would be lost"
            : "is for Snapdragon's compiler, which is not used here; leave it out"},
@@ -158,6 +191,10 @@ Status check_flags_have_effect(const CompileFlags& flags, const CompilePlan& pla
   if (flags.name.find('/') != std::string::npos) {
     return invalid_argument(
         fmt::format("--name {}: records are named after it, and their names have no \"/\"", flags.name));
+  }
+  if (flags.check && flags.no_check) return invalid_argument("--check and --no-check contradict each other; give one");
+  if (dlc && plan.shapes.size() > 1) {
+    return invalid_argument("--shape: a DLC takes one set of shapes; give one, or write a container (-o OUT.fatctx)");
   }
   if (flags.no_cache && !flags.cache.empty())
     return invalid_argument("--cache and --no-cache contradict each other; give one");
@@ -235,32 +272,34 @@ Result<CompilePlan> plan_of(const CompileFlags& flags) {
   if (plan.meaning.output.ends_with(".dlc")) plan.form = OutputForm::kDlc;
   if (means_folder(plan.meaning.output)) plan.form = OutputForm::kFolder;
   if (by_command) {
-    plan.compiler = Compiler::kCommand;
+    plan.by_command = true;
     if (plan.form == OutputForm::kDlc) {
       return invalid_argument("-o OUT.dlc is compiled in one pass by the QNN provider; leave --command out");
     }
-  } else if (flags.lists_htp() || flags.vendor.asks_for_htp() || plan.form == OutputForm::kDlc) {
-    plan.compiler = Compiler::kQnn;
+  } else {
+    const bool dlc = plan.form == OutputForm::kDlc;
+    plan.by_qnn = flags.lists_htp() || flags.vendor.asks_for_htp() || dlc;
+    plan.by_iree = !dlc && (flags.lists_cpus() || !plan.by_qnn);
   }
+  for (const std::string& text : flags.shapes) {
+    FATCTX_ASSIGN(InputShapes shapes, parse_shapes(text));
+    plan.shapes.push_back(std::move(shapes));
+  }
+  if (flags.check) plan.check = CheckWish::kAlways;
+  if (flags.no_check) plan.check = CheckWish::kNever;
   FATCTX_TRY(check_flags_have_effect(flags, plan));
   if (!flags.common_arch.empty() && arch_number(flags.common_arch) == 0) {
     return invalid_argument(fmt::format("--common-arch {}: write a Hexagon arch such as v73", flags.common_arch));
   }
   plan.sharing = sharing_for(flags, plan.htp);
-  switch (plan.compiler) {
-    case Compiler::kIree:
-      FATCTX_TRY(store(iree_targets(flags), plan.iree));
-      break;
-    case Compiler::kCommand:
-      FATCTX_TRY(store(CommandTemplate::parse(flags.command), plan.command));
-      FATCTX_TRY(store(command_targets(flags, plan.htp, table), plan.commands));
-      for (const std::string& line : sharing_warnings(plan.htp, table, SharingForm::kContainer)) {
-        print_note("warning: " + escaped(line));
-      }
-      break;
-    case Compiler::kQnn:
-      FATCTX_TRY(plan_for_htp(table, plan));
-      break;
+  if (plan.by_iree) FATCTX_TRY(store(iree_targets(flags, table), plan.iree));
+  if (plan.by_qnn) FATCTX_TRY(plan_for_htp(table, plan));
+  if (plan.by_command) {
+    FATCTX_TRY(store(CommandTemplate::parse(flags.command), plan.command));
+    FATCTX_TRY(store(command_targets(flags, plan.htp, table), plan.commands));
+    for (const std::string& line : sharing_warnings(plan.htp, table, SharingForm::kContainer)) {
+      print_note("warning: " + escaped(line));
+    }
   }
   FATCTX_TRY(check_output_place(flags, plan));
   return plan;

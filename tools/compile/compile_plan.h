@@ -10,6 +10,8 @@
 #include "fatctx/base/result.h"
 #include "fatctx/soc_table.h"
 #include "tools/compile/command_compile.h"
+#include "tools/compile/iree_check.h"
+#include "tools/compile/shape_sets.h"
 #include "tools/compile/targets_file.h"
 #include "tools/compile/vendor_line.h"
 #include "tools/facts/htp_config.h"
@@ -24,6 +26,7 @@ struct CompileFlags {
   // Flags for targets.
   std::string targets_file;
   std::vector<std::string> target_words;
+  std::vector<std::string> shapes;
   std::string config_file;
   std::string htp_socs;
   std::vector<std::uint32_t> vtcm_mb;
@@ -41,23 +44,30 @@ struct CompileFlags {
   unsigned jobs = 0;
   bool no_cache = false;
   bool allow_cpu = false;
+  bool check = false;
+  bool no_check = false;
   // Flags for the output.
   bool keep_source = false;
   bool seal = false;
   bool force = false;
   bool json = false;
+  [[nodiscard]] bool lists_cpus() const noexcept { return !targets_file.empty() || !target_words.empty(); }
   [[nodiscard]] bool lists_htp() const noexcept { return !config_file.empty() || !htp_socs.empty(); }
 };
 
-enum class Compiler { kIree, kQnn, kCommand };
 enum class OutputForm { kContainer, kFolder, kDlc };
 
 // A request, after the vendor's flags were understood.
 struct CompilePlan {
   SocTable table = SocTable::built_in();
-  Compiler compiler = Compiler::kIree;
+  // The compilers that run. The user's own command excludes the others.
+  bool by_iree = false;
+  bool by_qnn = false;
+  bool by_command = false;
   OutputForm form = OutputForm::kContainer;
   VendorMeaning meaning;
+  std::vector<InputShapes> shapes;
+  CheckWish check = CheckWish::kIfPossible;
   TargetsFile iree;
   HtpConfig htp;
   std::optional<CommandTemplate> command;

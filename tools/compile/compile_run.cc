@@ -36,7 +36,9 @@ class TargetRun {
       : driver_(driver), stop_(stop), outcomes_(driver.target_count()) {
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       outcomes_[i].label = driver.label(i);
-      label_width_ = std::max(label_width_, outcomes_[i].label.size());
+      outcomes_[i].unit = driver.unit(i);
+      outcomes_[i].explains_its_log = driver.explains_its_log(i);
+      title_width_ = std::max(title_width_, outcomes_[i].title().size());
     }
   }
 
@@ -86,15 +88,15 @@ class TargetRun {
 
   void tell(const TargetOutcome& outcome) const {
     if (!outcome.result) {
-      print_note(escaped(fmt::format("  {:<{}}  FAILED  {}", outcome.label, label_width_, outcome.error->message)));
+      print_note(escaped(fmt::format("  {:<{}}  FAILED  {}", outcome.title(), title_width_, outcome.error->message)));
       return;
     }
     const CompiledTarget& result = *outcome.result;
     const std::string took = result.cached ? "cached" : fmt::format("{:.1f} s", result.seconds);
-    print_note(
-        escaped(fmt::format("  {:<{}}  {:>6}  {}", outcome.label, label_width_, took, size_text(result.size_bytes))));
+    print_note(escaped(fmt::format("  {:<{}}  {:>6}  {}{}{}", outcome.title(), title_width_, took,
+                                   size_text(result.size_bytes), result.check.empty() ? "" : "  ", result.check)));
     for (const std::string& note : result.notes) {
-      print_note(escaped(fmt::format("note: {}: {}", outcome.label, note)));
+      print_note(escaped(fmt::format("note: {}: {}", outcome.title(), note)));
     }
   }
 
@@ -107,7 +109,7 @@ class TargetRun {
   const CompileDriver& driver_;
   const std::atomic<bool>& stop_;
   std::vector<TargetOutcome> outcomes_;
-  std::size_t label_width_ = 0;
+  std::size_t title_width_ = 0;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;  // guards the two members below and the terminal
   std::size_t done_ = 0;
@@ -129,10 +131,12 @@ Json outcomes_json(const std::vector<TargetOutcome>& outcomes) {
   Json list = Json::array();
   for (const TargetOutcome& outcome : outcomes) {
     list.push_back({{"target", outcome.label},
+                    {"unit", outcome.unit},
                     {"ok", outcome.result.has_value()},
                     {"cached", outcome.result && outcome.result->cached},
                     {"seconds", outcome.result ? outcome.result->seconds : 0.0},
                     {"size_bytes", outcome.result ? outcome.result->size_bytes : 0},
+                    {"check", outcome.result ? outcome.result->check : std::string()},
                     {"error", outcome.error ? outcome.error->message : std::string()}});
   }
   return list;

@@ -15,9 +15,14 @@ namespace fatctx::tools {
 
 struct TargetOutcome {
   std::string label;
+  std::string unit = {};
   std::optional<CompiledTarget> result;  // empty: failed
   std::optional<Error> error;
   std::string log;
+  bool explains_its_log = false;
+
+  // Returns the name of the target and of its unit, for people.
+  [[nodiscard]] std::string title() const { return unit.empty() ? label : label + " " + unit; }
 };
 
 // Returns the outcomes in the order of the targets. Prints a line for each on stderr. Once `stop` is set, no

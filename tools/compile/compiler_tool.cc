@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "tools/cli/own_program.h"
 #include "tools/cli/subprocess.h"
 
 namespace fatctx::tools {
@@ -49,6 +51,17 @@ std::string without_colours(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<std::string> find_in_environment(const std::string& name) {
+  for (const char* const variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* const folder = std::getenv(variable);
+    if (folder == nullptr || *folder == '\0') continue;
+    if (auto found = find_program(name, (fs::path(folder) / "bin").string())) return found;
+  }
+  if (auto found = find_program(name, "")) return found;
+  const std::string beside = own_program_folder();
+  return beside.empty() ? std::nullopt : find_program(name, beside);
+}
 
 Result<double> run_tool(std::string_view name, std::vector<std::string> arguments, const std::string& folder,
                         std::string& log) {

@@ -1,5 +1,5 @@
-// Drives IREE as the compiler of `fatctx compile`. The model is imported once, so that every target's code
-// refers to the same weights.
+// Drives IREE as the compiler of `fatctx compile`. Each model is imported once, so that every target's code refers to
+// the same weights.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "tools/compile/compile_cache.h"
 #include "tools/compile/compile_driver.h"
+#include "tools/compile/iree_check.h"
 #include "tools/compile/iree_driver.h"
 #include "tools/compile/targets_file.h"
 
@@ -15,26 +16,45 @@ namespace fatctx::tools {
 
 class IreeCompile : public CompileDriver {
  public:
-  // Lifetime: borrows `cache`. Requires: input.onnx is not null.
-  IreeCompile(IreeTools tools, const CompileCache& cache, CompileInput input, TargetsFile wanted)
-      : driver_(std::move(tools), cache), input_(std::move(input)), wanted_(std::move(wanted)) {}
+  // Compiles each input for each target. Lifetime: borrows `cache`, also for `check`.
+  // Requires: at least one input; each has `onnx`, and a name and a unit of its own.
+  IreeCompile(IreeTools tools, const CompileCache& cache, std::vector<CompileInput> inputs, TargetsFile wanted,
+              IreeCheck check)
+      : driver_(std::move(tools), cache),
+        inputs_(std::move(inputs)),
+        wanted_(std::move(wanted)),
+        check_(std::move(check)) {}
 
   [[nodiscard]] std::string name() const override { return "iree-compile " + driver_.tools().version; }
-  [[nodiscard]] std::size_t target_count() const noexcept override { return wanted_.targets.size(); }
-  [[nodiscard]] std::string label(std::size_t target) const override { return target_label(wanted_.targets[target]); }
+  [[nodiscard]] std::size_t target_count() const noexcept override { return inputs_.size() * wanted_.targets.size(); }
+  [[nodiscard]] std::string label(std::size_t target) const override { return target_label(target_at(target)); }
+  [[nodiscard]] std::string unit(std::size_t target) const override { return inputs_[input_at(target)].unit; }
+  [[nodiscard]] bool explains_its_log(std::size_t /*target*/) const override { return true; }
 
   [[nodiscard]] Status begin(std::string& log) override;
   [[nodiscard]] Result<CompiledTarget> compile(std::size_t target, std::string& log) const override;
   [[nodiscard]] Result<std::vector<ManifestRecord>> shared_records() const override;
 
  private:
-  [[nodiscard]] std::string weights_name() const { return input_.name + ".weights"; }
+  // The result of importing an input. Inputs that differ in shapes alone have the same weights, which are stored once.
+  struct Imported {
+    StepResult step;
+    std::string weights_file;  // empty: the model has no weights of note
+    std::string weights_name;  // of the record
+  };
+
+  [[nodiscard]] std::size_t input_at(std::size_t target) const { return target / wanted_.targets.size(); }
+  [[nodiscard]] const CompileTarget& target_at(std::size_t target) const {
+    return wanted_.targets[target % wanted_.targets.size()];
+  }
+  [[nodiscard]] Result<Imported> import(const CompileInput& input, std::string& log) const;
+  [[nodiscard]] Status name_weights();
 
   IreeDriver driver_;
-  CompileInput input_;
+  std::vector<CompileInput> inputs_;
   TargetsFile wanted_;
-  StepResult imported_;
-  bool has_weights_ = false;
+  IreeCheck check_;
+  std::vector<Imported> imported_;  // by input
 };
 
 }  // namespace fatctx::tools

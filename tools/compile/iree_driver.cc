@@ -13,6 +13,8 @@
 #include "tools/cli/subprocess.h"
 #include "tools/compile/compiler_tool.h"
 #include "tools/facts/json_file.h"
+#include "tools/onnx/model_folder.h"
+#include "tools/onnx/onnx_shapes.h"
 
 namespace fatctx::tools {
 
@@ -21,13 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kUnknownVersion = "unknown";
+constexpr const char* kNamedFile = "named.onnx";
+constexpr std::int64_t kLeastWeight = 100;  // elements; the importer stores smaller tensors in the code
 
 Error missing_tool(std::string_view name, const std::string& folder) {
-  return Error{
-      ErrorCode::kBackendLibraryMissing,
-      fmt::format("{} is not {}; install the Python package iree-base-compiler[onnx] and name the folder of its "
-                  "programs with --iree-bin DIR",
-                  name, folder.empty() ? std::string("in PATH") : "in " + folder)};
+  const std::string where =
+      folder.empty() ? "neither in the active Python environment nor in PATH" : "not in " + folder;
+  return Error{ErrorCode::kBackendLibraryMissing,
+               fmt::format("{} is {}; install the Python package iree-base-compiler[onnx], and name the folder of its "
+                           "programs with --iree-bin DIR if it is another one",
+                           name, where)};
 }
 
 // Returns "3.13.0rc20261016" for "IREE compiler version 3.13.0rc20261016 @ 89ece8...".
@@ -45,6 +50,15 @@ std::vector<std::string> key_words(std::string_view step, const IreeTools& tools
   std::vector<std::string> words = {std::string(step), "iree", tools.version};
   words.insert(words.end(), flags.begin(), flags.end());
   return words;
+}
+
+// Returns true if weights are in Constant nodes, to which the importer gives random names.
+bool has_nameless_weights(const OnnxModel& model) {
+  return std::any_of(model.initializers.begin(), model.initializers.end(), [](const OnnxInitializer& initializer) {
+    std::uint64_t elements = 1;
+    for (const std::uint64_t dim : initializer.shape) elements *= dim;
+    return initializer.constant && elements >= std::uint64_t{kLeastWeight};
+  });
 }
 
 }  // namespace
@@ -66,7 +80,7 @@ Result<IreeTools> find_iree(const std::string& folder) {
   const std::pair<const char*, std::string*> wanted[] = {{"iree-import-onnx", &tools.import_onnx},
                                                          {"iree-compile", &tools.compile}};
   for (const auto& [name, path] : wanted) {
-    const auto found = find_program(name, folder);
+    const auto found = folder.empty() ? find_in_environment(name) : find_program(name, folder);
     if (!found) return missing_tool(name, folder);
     *path = *found;
   }
@@ -86,24 +100,33 @@ Result<IreeTools> find_iree(const std::string& folder) {
   return tools;
 }
 
-Result<StepResult> IreeDriver::import_model(const std::string& path, const OnnxModel& model,
-                                            const std::vector<std::string>& options, std::string& log) const {
+Result<StepResult> IreeDriver::import_model(const CompileInput& input, const std::vector<std::string>& options,
+                                            std::string& log) const {
   std::vector<std::string> flags = {"--externalize-params", "--params-scope", std::string(kParameterScope)};
   const bool own_opset = std::any_of(options.begin(), options.end(),
                                      [](const std::string& option) { return option.starts_with("--opset-version"); });
   // The importer raises older models to this version and does not change newer ones.
   if (!own_opset) flags.insert(flags.end(), {"--opset-version", "17"});
   flags.insert(flags.end(), options.begin(), options.end());
+  const bool rename = has_nameless_weights(*input.onnx);
 
-  StepInputs inputs{.words = key_words("import", tools_, flags), .files = {}};
-  FATCTX_TRY(store(hash_files(files_of_model(path, model)), inputs.files));
+  StepInputs inputs{.words = key_words(rename ? "import with named constants" : "import", tools_, flags), .files = {}};
+  FATCTX_TRY(store(hash_files(input.files()), inputs.files));
   if (const auto folder = cache_.find(inputs)) return StepResult{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_.begin());
+  std::string model = fs::absolute(input.path).string();
+  if (rename) {
+    FATCTX_TRY(write_onnx_with_named_constants(model, kLeastWeight, work.file(kNamedFile)));
+    model = kNamedFile;
+  }
   // The output has a fixed, relative path: it becomes part of the module's debug information and so of its
   // bytes.
-  std::vector<std::string> arguments = {tools_.import_onnx, fs::absolute(path).string()};
+  std::vector<std::string> arguments = {tools_.import_onnx, model};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
+  if (!input.onnx->external_files.empty() && (rename || input.beside != input.path)) {
+    arguments.insert(arguments.end(), {"--data-dir", fs::absolute(parent_of(input.beside)).string()});
+  }
   arguments.insert(arguments.end(), {"-o", kMlirFile});
   FATCTX_ASSIGN(const double seconds, run_tool("iree-import-onnx", std::move(arguments), work.path(), log));
   FATCTX_TRY(check_output(work.file(kMlirFile), "iree-import-onnx"));

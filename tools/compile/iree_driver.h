@@ -7,8 +7,8 @@
 
 #include "fatctx/base/result.h"
 #include "tools/compile/compile_cache.h"
+#include "tools/compile/compile_driver.h"
 #include "tools/compile/targets_file.h"
-#include "tools/onnx/onnx_import.h"
 
 namespace fatctx::tools {
 
@@ -22,7 +22,7 @@ struct IreeTools {
   std::string version;  // "3.13.0"
 };
 
-// Finds the tools in `folder`; if it is empty, in the folders of PATH.
+// Finds the tools in `folder`; if it is empty, as find_in_environment() does.
 // Errors: backend_library_missing with what to install; io and others if the tool does not run.
 [[nodiscard]] Result<IreeTools> find_iree(const std::string& folder);
 
@@ -42,10 +42,11 @@ class IreeDriver {
   IreeDriver(IreeTools tools, const CompileCache& cache) : tools_(std::move(tools)), cache_(cache) {}
   [[nodiscard]] const IreeTools& tools() const noexcept { return tools_; }
 
-  // Imports the model as MLIR, its weights as a separate parameter archive. A model without large weights has
-  // no archive; then that file does not exist.
-  [[nodiscard]] Result<StepResult> import_model(const std::string& path, const OnnxModel& model,
-                                                const std::vector<std::string>& options, std::string& log) const;
+  // Imports the model as MLIR, its weights as a separate parameter archive. Weights in Constant nodes are called as
+  // the graph calls them. A model without large weights has no archive; then that file does not exist.
+  // Requires: input.onnx is not null.
+  [[nodiscard]] Result<StepResult> import_model(const CompileInput& input, const std::vector<std::string>& options,
+                                                std::string& log) const;
   // Compiles an imported model for one target. Threads: from any number of threads.
   [[nodiscard]] Result<StepResult> compile(const StepResult& imported, const CompileTarget& target,
                                            std::string& log) const;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/compile/shape_sets.h"
+
 namespace fatctx::tools {
 
 namespace {
@@ -36,10 +38,10 @@ std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpCon
   }
   const std::vector<std::string> open = names_with_open_sizes(model.graph);
   if (!open.empty()) {
-    warnings.push_back(
-        fmt::format("sizes of {} are not fixed, and the HTP takes no dynamic shapes; fix them with "
-                    "onnxruntime.tools.make_dynamic_shape_fixed",
-                    fmt::join(open, ", ")));
+    const std::string flag = shape_flag_for(model.graph);
+    warnings.push_back(fmt::format("sizes of {} are not fixed, and the HTP takes no dynamic shapes; {}",
+                                   fmt::join(open, ", "),
+                                   flag.empty() ? "they are known if the inputs decide them" : "fix them: " + flag));
   }
   const HtpTarget* lowest = nullptr;
   const HtpTarget* highest = nullptr;

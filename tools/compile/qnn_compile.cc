@@ -101,15 +101,6 @@ Status write_file(const std::string& path, std::string_view text) {
   return Done{};
 }
 
-// Copies a file. ONNX Runtime refuses links that lead out of a folder, and a copy protects the original.
-Status bring(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_directories(to.parent_path(), error);
-  fs::copy_file(from, to, error);
-  if (error) return Error{ErrorCode::kIo, fmt::format("{}: cannot be copied: {}", from.string(), error.message())};
-  return Done{};
-}
-
 Error missing_python(const std::string& python, std::string_view why) {
   return Error{ErrorCode::kBackendLibraryMissing,
                fmt::format("{}: {}; install the Python packages onnxruntime and onnxruntime-qnn (the vendor's licence "
@@ -185,8 +176,9 @@ Status check_one_pass(const HtpConfig& config) {
 
 Result<QnnTools> find_qnn(const std::string& python) {
   const char* const variable = std::getenv("FATCTX_QNN_PYTHON");
-  std::string program = !python.empty() ? python : variable != nullptr ? variable : "python3";
-  const auto found = find_program(program);
+  const std::string program = !python.empty() ? python : variable != nullptr ? variable : "python3";
+  const bool any = python.empty() && variable == nullptr;
+  const auto found = any ? find_in_environment(program) : find_program(program);
   if (!found) return missing_python(program, "there is no such program");
   std::string log;
   // Any failure of the script means that the packages are not properly installed.
@@ -274,13 +266,13 @@ Status QnnCompile::begin(std::string& log) {
         ErrorCode::kInvalidArgument,
         fmt::format("{}: the file with its weights is called {}, which the compiler's own files are called here; "
                     "give it another name",
-                    input_.path, file)};
+                    input_.beside, file)};
   }
   if (!is_utf8(request_.backend_path)) {
     return Error{ErrorCode::kInvalidArgument,
                  "--backend: the path is not UTF-8, in which it is handed to the compiler"};
   }
-  std::vector<std::string> files = files_of_model(input_.path, *input_.onnx);
+  std::vector<std::string> files = input_.files();
   if (!request_.backend_path.empty()) files.push_back(request_.backend_path);
   return store(hash_files(files), files_);
 }
@@ -314,10 +306,7 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
   if (const auto folder = cache_->find(inputs)) return Step{.folder = *folder, .cached = true, .seconds = 0};
 
   FATCTX_ASSIGN(WorkFolder work, cache_->begin());
-  FATCTX_TRY(bring(input_.path, work.file(kModelFile)));
-  for (const std::string& file : input_.onnx->external_files) {
-    FATCTX_TRY(bring(path_beside(input_.path, file), work.file(file)));
-  }
+  FATCTX_TRY(input_.copy_to(work.path(), kModelFile));
   Json said = Json::object();
   for (const auto& [option, value] : options) said.add(option, value);
   const Json request = {{"model", kModelFile},
@@ -372,6 +361,8 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   }
   made.where = "target " + target_name(target);
   made.record.name = input_.name + "." + target_word(target);
+  key.group = input_.group;
+  key.unit = input_.unit;
   key.part = target.part;
   if (key.arch.empty()) key.arch = target.arch;
   if (key.vtcm_mb == 0) key.vtcm_mb = kVtcmUnlessAskedMb;
@@ -417,7 +408,8 @@ Result<QnnCompile::Together> QnnCompile::compile_dlc() const {
   Targets targets;
   for (const HtpTarget& target : request_.config.targets) {
     targets.push_back(&target);
-    together.outcomes.push_back({.label = target_name(target), .result = {}, .error = {}, .log = {}});
+    together.outcomes.push_back(
+        {.label = target_name(target), .unit = input_.unit, .result = {}, .error = {}, .log = {}});
   }
   std::size_t wrong_targets = 0;
   const auto step = run(targets, together.log, [&](const std::string& folder) -> Status {

@@ -27,7 +27,7 @@ struct QnnTools {
 };
 
 // Finds a Python with the packages: `python`, or if it is empty FATCTX_QNN_PYTHON of the environment, else
-// python3 in PATH.
+// python3 as find_in_environment() finds it.
 // Errors: backend_library_missing with what to install.
 [[nodiscard]] Result<QnnTools> find_qnn(const std::string& python);
 
@@ -63,6 +63,7 @@ class QnnCompile : public CompileDriver {
   [[nodiscard]] std::string label(std::size_t target) const override {
     return target_name(request_.config.targets[target]);
   }
+  [[nodiscard]] std::string unit(std::size_t /*target*/) const override { return input_.unit; }
   [[nodiscard]] Status begin(std::string& log) override;
   [[nodiscard]] Result<CompiledTarget> compile(std::size_t target, std::string& log) const override;
   [[nodiscard]] Result<std::vector<ManifestRecord>> shared_records() const override;

@@ -6,8 +6,6 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
@@ -21,12 +19,11 @@
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/checked.h"
 #include "tools/onnx/model_folder.h"
+#include "tools/onnx/onnx_file.h"
 
 namespace fatctx::tools {
 
 namespace {
-
-constexpr std::uint64_t kMaxModelSize = (std::uint64_t{1} << 31) - 1;  // a protobuf message cannot be larger
 
 struct ElementType {
   int onnx;  // TensorProto::DataType; newer numbers than the installed header's are listed by value
@@ -300,39 +297,6 @@ OnnxEpContext ep_context_of(const onnx::GraphProto& graph, const Values& values,
   return context;
 }
 
-// Returns false for a model without a graph, which protobuf reads from many files that are not models.
-bool looks_like_a_model(const onnx::ModelProto& model) {
-  return model.has_graph() && model.ir_version() > 0 &&
-         (model.graph().node_size() > 0 || model.graph().output_size() > 0);
-}
-
-Result<onnx::ModelProto> load(const std::string& path) {
-  std::error_code status;
-  const std::filesystem::file_status kind = std::filesystem::status(path, status);
-  if (!std::filesystem::exists(kind)) return Error{ErrorCode::kNotFound, fmt::format("{}: not there", path)};
-  if (!std::filesystem::is_regular_file(kind)) {
-    return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
-  }
-  const std::uint64_t size = std::filesystem::file_size(path, status);
-  if (!status && size > kMaxModelSize) {
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("{}: {} bytes; an ONNX file has at most {}; keep its weights as external data", path, size,
-                             kMaxModelSize)};
-  }
-  std::ifstream in(path, std::ios::binary);
-  onnx::ModelProto model;
-  if (!in || !model.ParseFromIstream(&in) || !looks_like_a_model(model)) {
-    return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", path)};
-  }
-  return model;
-}
-
-Status save(const onnx::ModelProto& model, const std::string& path) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (out && model.SerializeToOstream(&out) && out.flush()) return Done{};
-  return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
-}
-
 // Calls `visit` once for every tensor of the model that may have bytes of its own: initializers and
 // attributes, also of inner graphs and functions. Graphs nest as deep as protobuf allows, which is a hundred
 // levels.
@@ -485,27 +449,6 @@ Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint
   return Done{};
 }
 
-// Turns Constant nodes of the main graph into initializers of the same name, which ONNX Runtime does as well. One that
-// gives an output of the graph stays.
-void constants_become_initializers(onnx::GraphProto& graph) {
-  std::set<std::string> outputs;
-  for (const auto& output : graph.output()) outputs.insert(output.name());
-  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    const bool constant = node.op_type() == "Constant" && (node.domain().empty() || node.domain() == "ai.onnx") &&
-                          node.attribute_size() == 1 && node.attribute(0).name() == "value" &&
-                          node.attribute(0).has_t() && node.output_size() == 1 && !outputs.contains(node.output(0));
-    if (!constant) {
-      *kept.Add() = std::move(node);
-      continue;
-    }
-    onnx::TensorProto& tensor = *graph.add_initializer();
-    tensor = std::move(*node.mutable_attribute(0)->mutable_t());
-    tensor.set_name(node.output(0));
-  }
-  graph.mutable_node()->Swap(&kept);
-}
-
 // Turns the chosen initializers into external data.
 void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>& moved) {
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
@@ -539,7 +482,7 @@ std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
 }
 
 Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::uint64_t min_size) {
-  FATCTX_ASSIGN(onnx::ModelProto model, load(path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(path));
   constants_become_initializers(*model.mutable_graph());
   std::vector<OnnxEmbedded> found;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
@@ -560,7 +503,7 @@ Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::ui
 }
 
 Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places) {
-  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(model_path));
   if (!places.moved.empty()) constants_become_initializers(*model.mutable_graph());
   move_out(*model.mutable_graph(), places.moved);
   PointedModel pointed;
@@ -574,7 +517,7 @@ Result<PointedModel> onnx_pointing_into(const std::string& model_path, const Onn
 }
 
 Result<std::int64_t> largest_max_size(const std::string& model_path) {
-  FATCTX_ASSIGN(const onnx::ModelProto model, load(model_path));
+  FATCTX_ASSIGN(const onnx::ModelProto model, load_onnx(model_path));
   std::int64_t largest = 0;
   for (const onnx::NodeProto& node : model.graph().node()) {
     for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -586,7 +529,7 @@ Result<std::int64_t> largest_max_size(const std::string& model_path) {
 
 Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, std::int64_t max_size,
                                                const std::string& output) {
-  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(model_path));
   std::uint64_t changed = 0;
   for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
     if (node.op_type() != "EPContext") continue;
@@ -604,27 +547,27 @@ Result<std::uint64_t> write_onnx_with_max_size(const std::string& model_path, st
     attribute->set_i(max_size);
     ++changed;
   }
-  FATCTX_TRY(save(model, output));
+  FATCTX_TRY(save_onnx(model, output));
   return changed;
 }
 
 Result<std::uint64_t> write_onnx_with_node_prefix(const std::string& model_path, const std::string& prefix,
                                                   const std::string& output) {
-  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(model_path));
   std::uint64_t changed = 0;
   for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
     if (node.op_type() != "EPContext" || node.name().starts_with(prefix)) continue;
     node.set_name(prefix + node.name());
     ++changed;
   }
-  FATCTX_TRY(save(model, output));
+  FATCTX_TRY(save_onnx(model, output));
   return changed;
 }
 
 Status write_onnx_with_versions_of(const std::string& source, const std::string& model_path,
                                    const std::string& output) {
-  FATCTX_ASSIGN(const onnx::ModelProto original, load(source));
-  FATCTX_ASSIGN(onnx::ModelProto model, load(model_path));
+  FATCTX_ASSIGN(const onnx::ModelProto original, load_onnx(source));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(model_path));
   model.set_ir_version(std::min(model.ir_version(), original.ir_version()));
   std::set<std::string> used = {""};
   for (const onnx::NodeProto& node : model.graph().node()) used.insert(node.domain());
@@ -633,11 +576,11 @@ Status write_onnx_with_versions_of(const std::string& source, const std::string&
     if (used.contains(opset.domain())) *kept.Add() = opset;
   }
   model.mutable_opset_import()->Swap(&kept);
-  return save(model, output);
+  return save_onnx(model, output);
 }
 
 Result<OnnxModel> read_onnx(const std::string& path) {
-  FATCTX_ASSIGN(onnx::ModelProto model, load(path));
+  FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(path));
   OnnxModel result;
   list_operators(model.graph(), result.operators);
   for (const onnx::FunctionProto& function : model.functions()) {
@@ -647,6 +590,7 @@ Result<OnnxModel> read_onnx(const std::string& path) {
     result.activation_types.clear();
     result.weight_types.clear();
   }
+  const std::size_t before = static_cast<std::size_t>(model.graph().initializer_size());
   constants_become_initializers(*model.mutable_graph());
   std::set<std::string> initializer_names;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
@@ -654,6 +598,7 @@ Result<OnnxModel> read_onnx(const std::string& path) {
     if (!initializer.ok()) return in_context(std::move(initializer).error(), path);
     initializer_names.insert(tensor.name());
     result.initializers.push_back(std::move(initializer).value());
+    result.initializers.back().constant = result.initializers.size() > before;
   }
   std::set<std::string> external;
   const auto visited = for_every_tensor(model, [&](const onnx::TensorProto& tensor) -> Status {
@@ -686,8 +631,13 @@ std::vector<std::string> files_of_model(const std::string& path, const OnnxModel
 
 Result<std::uint64_t> give_shapes(const OnnxModel& model, const std::string& model_name,
                                   std::vector<PackTensor>& tensors) {
-  std::map<std::string_view, const OnnxInitializer*> by_name;
+  std::map<std::string, const OnnxInitializer*> by_name;
   for (const OnnxInitializer& initializer : model.initializers) by_name.emplace(initializer.name, &initializer);
+  for (const OnnxInitializer& initializer : model.initializers) {
+    std::string as_in_archives = initializer.name;  // IREE's importer writes "_" for a colon
+    std::replace(as_in_archives.begin(), as_in_archives.end(), ':', '_');
+    by_name.emplace(std::move(as_in_archives), &initializer);
+  }
   std::uint64_t unshaped = 0;
   for (PackTensor& tensor : tensors) {
     const auto found = by_name.find(tensor.name);

@@ -1,6 +1,6 @@
-// Reads the weights, inputs and outputs of an ONNX model. Only three files use the onnx classes:
-// onnx_import.cc, onnx_whole.cc, and onnx_wrapper.cc, which write models around context binaries. Nothing here checks
-// or runs the model.
+// Reads the weights, inputs and outputs of an ONNX model. Few files use the onnx classes: onnx_file.h,
+// onnx_import.cc, onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and onnx_wrapper.cc, which
+// write models around context binaries. Nothing here checks or runs the model.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,7 @@ struct OnnxInitializer {
   std::uint32_t bits = 0;      // of an element; 0: not known
   std::vector<std::uint64_t> shape;
   std::optional<OnnxExternal> external;
+  bool constant = false;  // a Constant node in the file
 };
 
 // Returns bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.

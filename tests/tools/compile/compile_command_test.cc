@@ -97,6 +97,35 @@ TEST_F(CompileCommand, PacksWhatTheProgramWroteForEachTarget) {
   EXPECT_EQ(description.records[0].producer, "mycc");
 }
 
+TEST_F(CompileCommand, EachSetOfShapesIsHandedOnAsAModelOfItsOwn) {
+  support::write_model(path("net.onnx"), support::tiny_model());
+  compiler("cp $2 $3\n");
+
+  ASSERT_EQ(run({"--target", "SM8650", "--shape", "x=1,3", "--shape", "x=6,3", "--format", "mine"}), ExitCode::kOk)
+      << err_;
+
+  for (const auto& [unit, batch] : {std::pair{"1x3", 1}, std::pair{"6x3", 6}}) {
+    support::write_text(path("seen.onnx"), payload(std::string("net.") + unit + ".SM8650"));
+    const auto seen = read_onnx(path("seen.onnx"));
+    ASSERT_TRUE(is_ok(seen)) << unit;
+    EXPECT_EQ(seen.value().graph.inputs[0].shape, (std::vector<std::int64_t>{batch, 3}));
+  }
+}
+
+TEST_F(CompileCommand, ShapesThatCannotBeFixedAreRefused) {
+  support::write_model(path("net.onnx"), support::external_model("weights.bin"));
+  support::write_text(path("weights.bin"), std::string(69, 'w'));
+  EXPECT_EQ(run({"--target", "SM8650", "--shape", "x=1,3"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("has its weights in other files"));
+
+  support::write_text(path("net.tflite"), "model");
+  EXPECT_EQ(run_and_keep({"compile", path("net.tflite"), "--command", path("mycc") + " {output}", "--target", "SM8650",
+                          "--shape", "x=1,3", "-o", path("out.fatctx")}),
+            ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("is not an ONNX model"));
+  EXPECT_EQ(calls(), 0U);
+}
+
 TEST_F(CompileCommand, CompilesAgainOnlyWhatChanged) {
   const std::vector<std::string> targets = {"--target", "SM8650", "--target", "SM8750", "--force"};
   ASSERT_EQ(run(targets), ExitCode::kOk) << err_;

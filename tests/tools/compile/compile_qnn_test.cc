@@ -373,6 +373,68 @@ TEST_F(CompileQnn, NumbersBehindAFlagDoNotTakeTheModel) {
       << err_;
 }
 
+TEST_F(CompileQnn, CpusAndSnapdragonsGoIntoOneContainer) {
+  support::write_file(path("prepared.irpa"), support::tiny_archive());
+  std::filesystem::create_directory(path("bin"));
+  support::write_script(path("bin/iree-import-onnx"),
+                        "echo module > model.mlir\ncp " + path("prepared.irpa") + " model_params.irpa\n");
+  support::write_script(path("bin/iree-compile"),
+                        "if [ \"$1\" = --version ]; then echo 'IREE compiler version 9.8.7 @ 0'; exit 0; fi\n"
+                        "printf '\\010\\000\\000\\000IREE io_parameters layer/w' > module.vmfb\n");
+
+  ASSERT_EQ(run({"--htp_socs", "SM8650", "--target", "aarch64", "--iree-bin", path("bin"), "--no-check", "--json"}),
+            ExitCode::kOk)
+      << err_;
+
+  const auto container = Container::open(path("out.fatctx")).value();
+  EXPECT_EQ(container.find("net.SM8650").value().key.backend, "htp");
+  EXPECT_EQ(container.find("net.aarch64").value().key.backend, "cpu");
+  EXPECT_EQ(container.find("net.aarch64").value().key.group, container.find("net.SM8650").value().key.group);
+  const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["compiler"], "iree-compile 9.8.7, onnxruntime-qnn 3.4");
+  EXPECT_EQ(json["targets"][0]["target"], "aarch64");
+  EXPECT_THAT(json["targets"][1]["target"], HasSubstr("SM8650"));
+}
+
+TEST_F(CompileQnn, AWordOfTheOtherKindNamesItsFlag) {
+  EXPECT_EQ(run_and_keep({"compile", path("net.onnx"), "--target", "SM8650", "-o", path("out.fatctx")}),
+            ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("--target SM8650: is a target of Snapdragon's compiler"));
+  EXPECT_THAT(err_, HasSubstr("write --htp_socs SM8650"));
+
+  EXPECT_EQ(run({"--htp_socs", "SM8650, x86-64-v3"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("--htp_socs x86-64-v3: is a CPU"));
+  EXPECT_THAT(err_, HasSubstr("write --target x86-64-v3"));
+}
+
+TEST_F(CompileQnn, EachSetOfShapesIsAUnitOfEachSoc) {
+  auto model = quantised_model();
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("batch");
+  support::write_model(path("net.onnx"), model);
+
+  ASSERT_EQ(run({"--htp_socs", "SM8650,SM8750", "--shape", "x=1,3", "--shape", "x=2,3"}), ExitCode::kOk) << err_;
+
+  const auto container = Container::open(path("out.fatctx")).value();
+  for (const char* soc : {"SM8650", "SM8750"}) {
+    for (const char* unit : {"1x3", "2x3"}) {
+      const auto record = container.find(std::string("net.") + unit + "." + soc);
+      ASSERT_TRUE(is_ok(record)) << unit << soc;
+      EXPECT_EQ(record.value().key.unit, unit);
+      EXPECT_EQ(record.value().key.group, "net");
+    }
+  }
+  EXPECT_THAT(err_, Not(HasSubstr("are not fixed"))) << "the compiler gets models with fixed sizes";
+  const std::string said = "nothing says for which arch the model was quantised";
+  EXPECT_THAT(err_, HasSubstr(said));
+  EXPECT_EQ(err_.find(said), err_.rfind(said)) << "once for all sets";
+}
+
 TEST_F(CompileQnn, APythonThatSaysNoVersionsIsNotBelieved) {
   support::write_script(path("python"), "echo '{\"onnxruntime\": 1, \"onnxruntime_qnn\": 2}'\n");
   EXPECT_EQ(run({"--htp_socs", "57"}), ExitCode::kEnvironment);
@@ -389,7 +451,9 @@ TEST_F(CompileQnn, FlagsThatMeanNothingForADlcAreRefused) {
   refused({"--keep-source"}, "--keep-source is for a container");
   refused({"--sharing", "off"}, "--sharing is for a container: in a DLC the compiler decides");
   refused({"--name", "x"}, "--name is for a container");
-  refused({"--target", "aarch64"}, "--target is not for Snapdragon");
+  refused({"--target", "aarch64"}, "--target is for a container: a DLC holds binaries for Snapdragon alone");
+  refused({"--check"}, "--check compares what IREE's compiler made");
+  refused({"--shape", "x=1,3", "--shape", "x=2,3"}, "a DLC takes one set of shapes");
   refused({"--reference_weight_sharing_enabled_override", "false"}, "in one pass the compiler shares the weights");
   EXPECT_EQ(requests(), "");
 
@@ -446,7 +510,8 @@ TEST_F(CompileQnn, APastedLineThatCannotBeDoneSaysWhy) {
 TEST_F(CompileQnn, WarnsOfModelsThatTheHtpDoesNotTakeWell) {
   support::write_model(path("float.onnx"), support::tiny_model());
   ASSERT_EQ(run({"--htp_socs", "57"}, "float.onnx"), ExitCode::kOk) << err_;
-  EXPECT_THAT(err_, AllOf(HasSubstr("the model is not quantised"), HasSubstr("sizes of x, y are not fixed")));
+  EXPECT_THAT(err_, AllOf(HasSubstr("the model is not quantised"), HasSubstr("sizes of x, y are not fixed"),
+                          HasSubstr("fix them: --shape x=A,3")));
 
   ASSERT_EQ(run({"--htp_socs", "43,69", "--force"}), ExitCode::kOk) << err_;
   EXPECT_THAT(err_, HasSubstr("the targets reach from v73 to v79"));

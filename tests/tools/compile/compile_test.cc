@@ -10,6 +10,7 @@
 
 #include "fatctx/container.h"
 #include "support/result_matchers.h"
+#include "support/set_variable.h"
 #include "tools/command_fixture.h"
 #include "tools/sample_files.h"
 
@@ -30,7 +31,7 @@ class Compile : public support::CommandTest {
     support::write_script(path("bin/iree-import-onnx"), "echo import >> " + path("calls") +
                                                             "\necho module > model.mlir\ncp " + path("prepared.irpa") +
                                                             " model_params.irpa\n");
-    set_compiler("printf '\\010\\000\\000\\000IREE%s' \"$*\" > module.vmfb\n");
+    set_compiler("printf '\\010\\000\\000\\000IREE io_parameters layer/w %s' \"$*\" > module.vmfb\n");
     support::write_text(path("targets.json"), R"([{"arch": "x86-64-v2"}, {"arch": "x86-64-v3"}, {"arch": "aarch64"}])");
   }
 
@@ -44,6 +45,8 @@ class Compile : public support::CommandTest {
   ExitCode run(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"compile",   path("net.onnx"), "--iree-bin",
                                           path("bin"), "--cache",        path("cache")};
+    const bool checks = std::find(more.begin(), more.end(), "--check") != more.end();
+    if (!checks) arguments.emplace_back("--no-check");  // this machine may have the real run times
     if (std::find(more.begin(), more.end(), "-o") == more.end()) {
       arguments.insert(arguments.end(), {"-o", path("out.fatctx")});
     }
@@ -128,9 +131,9 @@ TEST_F(Compile, AChangedModelOrFlagIsCompiledAnew) {
 }
 
 TEST_F(Compile, NoCacheCompilesAnewAndKeepsNothing) {
-  const std::vector<std::string> arguments = {"compile",    path("net.onnx"),  "--iree-bin",         path("bin"),
-                                              "--no-cache", "--targets",       path("targets.json"), "--force",
-                                              "-o",         path("out.fatctx")};
+  const std::vector<std::string> arguments = {
+      "compile", path("net.onnx"), "--iree-bin", path("bin"),       "--no-cache", "--targets", path("targets.json"),
+      "--force", "--no-check",     "-o",         path("out.fatctx")};
   for (const std::size_t expected : {4U, 8U}) {
     ::testing::internal::CaptureStdout();
     EXPECT_EQ(run_command(arguments), ExitCode::kOk);
@@ -143,15 +146,20 @@ TEST_F(Compile, NoCacheCompilesAnewAndKeepsNothing) {
 TEST_F(Compile, OneFailingTargetLetsTheOthersEndAndWritesNothing) {
   set_compiler(
       "case \"$*\" in *v3*) echo 'model.mlir:1: error: no such thing' >&2; exit 3;; esac\n"
-      "printf '\\010\\000\\000\\000IREE' > module.vmfb\n");
+      "printf '\\010\\000\\000\\000IREE io_parameters layer/w' > module.vmfb\n");
 
   EXPECT_EQ(run({"--json"}), ExitCode::kCheckFailed);
 
   EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
   EXPECT_EQ(calls(), 4U);
   EXPECT_THAT(err_, HasSubstr("1 of 3 targets failed"));
-  EXPECT_THAT(err_, HasSubstr("error: no such thing"));
+  EXPECT_THAT(
+      err_, HasSubstr("IREE does not compile this model; fix the sizes that the model leaves open (--shape x=A,3), or "
+                      "fatctx ctx-gen"));
+  EXPECT_THAT(err_, Not(HasSubstr("no such thing"))) << "IREE's own words are in a file";
+  EXPECT_THAT(text("out.fatctx.compile.log"), HasSubstr("== x86-64-v3\nmodel.mlir:1: error: no such thing"));
   const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["log"], path("out.fatctx.compile.log"));
   EXPECT_EQ(json["pack"], nullptr);
   EXPECT_EQ(json["targets"][0]["ok"], true);
   EXPECT_EQ(json["targets"][1]["ok"], false);
@@ -175,6 +183,144 @@ TEST_F(Compile, AnImportThatFailsEndsIt) {
 
   EXPECT_THAT(err_, HasSubstr("unsupported operator"));
   EXPECT_EQ(calls(), 0U);
+}
+
+TEST_F(Compile, ALogOfAnEarlierRunDoesNotStay) {
+  set_compiler("echo 'model.mlir:1: error: no such thing' >&2; exit 3\n");
+  EXPECT_EQ(run({"-o", path("parts/")}), ExitCode::kCheckFailed);
+  EXPECT_THAT(text("parts.compile.log"), HasSubstr("no such thing"));
+
+  set_compiler("printf '\\010\\000\\000\\000IREE io_parameters layer/w' > module.vmfb\n");
+  EXPECT_EQ(run({"-o", path("parts/")}), ExitCode::kOk) << err_;
+
+  EXPECT_FALSE(std::filesystem::exists(path("parts.compile.log")));
+}
+
+TEST_F(Compile, AnOperatorThatIreeLacksIsNamed) {
+  set_compiler(
+      "echo 'model.mlir:9:1: error: failed to legalize operation '\\''torch.operator'\\'' that was explicitly marked "
+      "illegal: %3 = \"torch.operator\"(%2) <{name = \"onnx.If\"}> ({...})' >&2; exit 1\n");
+
+  EXPECT_EQ(run({"--target", "x86-64-v3"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("FAILED  IREE does not compile the operator If of this model; fix the sizes"));
+}
+
+TEST_F(Compile, AnImporterThatRaisesIsQuotedByItsLastLine) {
+  support::write_script(path("bin/iree-import-onnx"),
+                        "cat >&2 <<'END'\nTraceback (most recent call last):\n  File \"x.py\", line 1, in main\n"
+                        "    raise errors\nonnx.checker.ValidationError: no type\nEND\nexit 1\n");
+
+  EXPECT_EQ(run({"--json"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("IREE does not read this model: onnx.checker.ValidationError: no type; fix the sizes"));
+  EXPECT_THAT(text("out.fatctx.compile.log"), HasSubstr("raise errors"));
+  EXPECT_THAT(nlohmann::json::parse(out_)["error"], HasSubstr("no type"));
+}
+
+TEST_F(Compile, ACompilerThatCrashesIsToldAsOne) {
+  for (const char* body : {"echo 'Please report issues to us' >&2; exit 245\n", "kill -9 $$\n"}) {
+    set_compiler(body);
+    EXPECT_EQ(run({"--target", "x86-64-v3"}), ExitCode::kCheckFailed);
+    EXPECT_THAT(err_, HasSubstr("IREE crashes with this model; fix the sizes"));
+  }
+}
+
+TEST_F(Compile, AFailureThatIsNotTheModelsKeepsItsReason) {
+  set_compiler("echo \"iree-compile: Unknown command line argument '--nonsense'\" >&2; exit 1\n");
+
+  EXPECT_EQ(run({"--target", "x86-64-v3"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("Unknown command line argument '--nonsense'"));
+  EXPECT_THAT(err_, Not(HasSubstr("ctx-gen")));
+}
+
+TEST_F(Compile, AProgramThatUsesNoWeightsIsRefused) {
+  set_compiler("printf '\\010\\000\\000\\000IREE' > module.vmfb\n");
+
+  EXPECT_EQ(run({"--target", "x86-64-v3"}), ExitCode::kCheckFailed);
+
+  EXPECT_THAT(err_, HasSubstr("wrote a program of 8 bytes that uses 0 of 2 weights (0 bytes of 53 bytes)"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.fatctx")));
+
+  set_compiler("printf '\\010\\000\\000\\000IREE io_parameters bias' > module.vmfb\n");
+  EXPECT_EQ(run({"--target", "x86-64-v4"}), ExitCode::kCheckFailed) << "less than a tenth of the bytes";
+  EXPECT_THAT(err_, HasSubstr("uses 1 of 2 weights (5 bytes of 53 bytes)"));
+
+  set_compiler("printf '\\010\\000\\000\\000IREE layer/w' > module.vmfb\n");
+  EXPECT_EQ(run({"--target", "aarch64"}), ExitCode::kCheckFailed) << "a name that nothing loads is there by chance";
+}
+
+TEST_F(Compile, EachSetOfShapesIsAUnitAndTheWeightsAreStoredOnce) {
+  // The module depends on the model, so that a set is compiled by itself.
+  support::write_script(path("bin/iree-import-onnx"),
+                        "cksum < \"$1\" > model.mlir\ncp " + path("prepared.irpa") + " model_params.irpa\n");
+
+  ASSERT_EQ(run({"--target", "x86-64-v3", "--shape", "x=1,3", "--shape", "x=8,3", "--json"}), ExitCode::kOk) << err_;
+
+  const auto container = Container::open(path("out.fatctx")).value();
+  const auto description = container.describe().value();
+  const std::uint32_t weights = container.find("net.weights").value().id;
+  std::size_t weight_blobs = 0;
+  for (const RecordInfo& record : container.records())
+    weight_blobs += record.key.type == RecordType::kWeightBlob ? 1 : 0;
+  EXPECT_EQ(weight_blobs, 1U);
+  for (const auto& [unit, batch] : {std::pair{"1x3", 1}, std::pair{"8x3", 8}}) {
+    const auto record = container.find(std::string("net.") + unit + ".x86-64-v3");
+    ASSERT_TRUE(is_ok(record)) << unit;
+    EXPECT_EQ(record.value().key.unit, unit);
+    EXPECT_EQ(record.value().key.group, "net");
+    EXPECT_EQ(record.value().weights.front(), weights);
+    for (const RecordDescription& described : description.records) {
+      if (described.record_id != record.value().id) continue;
+      EXPECT_EQ(described.graphs.at(0).inputs.at(0).shape, (std::vector<std::int64_t>{batch, 3}));
+      EXPECT_EQ(described.graphs.at(0).outputs.at(0).shape, (std::vector<std::int64_t>{batch, 4}));
+    }
+  }
+  EXPECT_EQ(nlohmann::json::parse(out_)["targets"][1]["unit"], "8x3");
+  ASSERT_EQ(run({"--target", "x86-64-v3", "--shape", "x=1,3", "--shape", "x=8,3", "-o", path("parts/")}),
+            ExitCode::kOk);
+  ASSERT_EQ(run_and_keep({"pack", path("parts/manifest.json"), "-o", path("packed.fatctx")}), ExitCode::kOk) << err_;
+  EXPECT_EQ(support::read_file(path("packed.fatctx")), support::read_file(path("out.fatctx")));
+  EXPECT_EQ(calls(), 2U) << "of the compiler";
+}
+
+TEST_F(Compile, OneSetOfShapesChangesNoName) {
+  ASSERT_EQ(run({"--target", "x86-64-v3", "--shape", "x=8,3"}), ExitCode::kOk) << err_;
+
+  const auto record = Container::open(path("out.fatctx")).value().find("net.x86-64-v3");
+  ASSERT_TRUE(is_ok(record));
+  EXPECT_EQ(record.value().key.unit, "");
+}
+
+TEST_F(Compile, AShapeThatTheModelDoesNotHaveIsRefusedBeforeTheWork) {
+  EXPECT_EQ(run({"--target", "x86-64-v3", "--shape", "x=1,4"}), ExitCode::kUsage);
+  EXPECT_THAT(err_, HasSubstr("--shape: x=1,4: size 2 is fixed in the model"));
+  EXPECT_EQ(calls(), 0U);
+}
+
+TEST_F(Compile, AModelWithItsWeightsElsewhereIsImportedFromThere) {
+  support::write_model(path("net.onnx"), support::external_model("weights.bin"));
+  support::write_text(path("weights.bin"), std::string(69, 'w'));
+  support::write_script(path("bin/iree-import-onnx"), "echo \"$*\" >> " + path("calls") +
+                                                          "\necho module > model.mlir\ncp " + path("prepared.irpa") +
+                                                          " model_params.irpa\n");
+
+  ASSERT_EQ(run({"--target", "x86-64-v3", "--shape", "x=8,3"}), ExitCode::kOk) << err_;
+
+  EXPECT_THAT(text("calls"), HasSubstr("--data-dir " + std::filesystem::path(path("net.onnx")).parent_path().string()));
+}
+
+TEST_F(Compile, CompilersOfTheActiveEnvironmentAreFound) {
+  std::filesystem::create_directory(path("env"));
+  std::filesystem::rename(path("bin"), path("env/bin"));
+  const support::SetVariable active("VIRTUAL_ENV", path("env"));
+
+  const ExitCode code = run_and_keep(
+      {"compile", path("net.onnx"), "--target", "x86-64-v3", "--no-check", "--no-cache", "-o", path("out.fatctx")});
+
+  EXPECT_EQ(code, ExitCode::kOk) << err_;
+  EXPECT_EQ(calls(), 2U);
 }
 
 TEST_F(Compile, WeightsOfAnotherSizeThanTheModelsAreRefused) {
