@@ -65,6 +65,9 @@ struct NpuDevice {
 struct Detection {
   Device device = {};              // its processor; with DetectOptions::soc or arch, what they say
   std::optional<Device> npu = {};  // its NPU, if a SoC was found
+  // Its processor as fatctx's provider for ONNX Runtime uses it, if the machine was asked. The version of the runtime
+  // is not known here.
+  std::optional<Device> onnxruntime = {};
   // Those that the kernel knows by name, in order of their ids, even if the SoC was not found. Empty on most phones,
   // whose kernels do not tell; one of several is the same `npu`.
   std::vector<NpuDevice> npu_devices = {};
@@ -92,7 +95,8 @@ struct Detection {
 [[nodiscard]] Detection detect_device();
 
 // Returns the description of the machine that the records need: its NPU if a context binary among `candidates` is for
-// the NPU's backend, else its processor. Lifetime: borrows from `detection`.
+// the NPU's backend. Else `onnxruntime`, if they are for ONNX Runtime and none is for the processor's own backend. Else
+// its processor. Lifetime: borrows from `detection`.
 [[nodiscard]] const Device& device_for(const Detection& detection, std::span<const Candidate> candidates) noexcept;
 
 // Returns the parts of a target of backend "cpu" or "htp" that no device has. These are an arch that neither

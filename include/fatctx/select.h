@@ -135,10 +135,11 @@ struct Selection {
 [[nodiscard]] std::string device_to_json(const Device& device);
 [[nodiscard]] Result<Device> device_from_json(std::string_view json);
 // Reads a device given by hand. Accepts "x86-64-v3", "aarch64+dotprod+i8mm", "cpu:aarch64", "v75", and a SoC: its part
-// ("SM8750"), QNN number ("69") or kernel number ("kernel:639"). Does not read a path to a JSON file. `table` supplies
-// the other facts of a SoC; by default it is the built-in one. If several parts share a QNN number, the part stays
-// unknown.
-// Errors: invalid_argument, listing the accepted forms and the nearest names.
+// ("SM8750"), QNN number ("69") or kernel number ("kernel:639"). A device of a backend without a table is its backend
+// and an arch ("openvino:NPU"), or the backend alone; "ort-cpu" is fatctx's provider for ONNX Runtime. Does not read a
+// path to a JSON file. `table` supplies the other facts of a SoC; by default it is the built-in one. If several parts
+// share a QNN number, the part stays unknown. Errors: invalid_argument, listing the accepted forms and the nearest
+// names.
 [[nodiscard]] Result<Device> device_from_text(std::string_view text);
 [[nodiscard]] Result<Device> device_from_text(std::string_view text, const SocTable& table);
 

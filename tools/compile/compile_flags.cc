@@ -64,12 +64,13 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
                   "The Python with onnxruntime-qnn; else FATCTX_QNN_PYTHON or python3")
       ->type_name("PROGRAM");
   command.add_flag("--allow-cpu", flags.allow_cpu, "Snapdragon: operators that the NPU lacks stay on the CPU");
-  command.add_option("--cache", flags.cache, "Where results are kept; else XDG_CACHE_HOME or ~/.cache")
+  command.add_option("--cache", flags.cache, "Where results are kept; else in ~/.cache; or --no-cache")
       ->type_name("DIR");
   command.add_flag("--check", flags.check, "Compare IREE with ONNX Runtime, the default to 64 MiB; or --no-check");
   // The line above tells of it.
   command.add_flag("--no-check", flags.no_check, "Do not compare with ONNX Runtime")->group("");
-  command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing");
+  // The line of --cache tells of it.
+  command.add_flag("--no-cache", flags.no_cache, "Compile anew and keep nothing")->group("");
 }
 
 // docs/cli/compile.md has a table of what each flag maps to.

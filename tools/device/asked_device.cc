@@ -30,6 +30,9 @@ Result<Detection> described_in(const std::string& text) {
   if (const Json* const npu = part("npu")) {
     FATCTX_ASSIGN(detection.npu, device_from_json(json_line(*npu)));
   }
+  if (const Json* const onnxruntime = part("onnxruntime")) {
+    FATCTX_ASSIGN(detection.onnxruntime, device_from_json(json_line(*onnxruntime)));
+  }
   return detection;
 }
 
@@ -70,6 +73,7 @@ Result<AskedDevice> asked_device(const DeviceFlags& flags) {
   FATCTX_ASSIGN(Detection detection, described(flags, table));
   FATCTX_TRY(add_stated_facts(flags, detection.device));
   if (detection.npu) FATCTX_TRY(add_stated_facts(flags, *detection.npu));
+  if (detection.onnxruntime) FATCTX_TRY(add_stated_facts(flags, *detection.onnxruntime));
   return AskedDevice{std::move(table), std::move(detection)};
 }
 

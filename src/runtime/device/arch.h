@@ -13,6 +13,10 @@ namespace fatctx::runtime {
 
 inline constexpr std::string_view kCpuBackend = "cpu";
 inline constexpr std::string_view kHtpBackend = "htp";
+// Graphs that fatctx's provider runs on a processor through ONNX Runtime, and their arch. The provider, which may not
+// include this room, has the same words in runtime/ort/graph/api.h.
+inline constexpr std::string_view kOrtBackend = "ort-cpu";
+inline constexpr std::string_view kOrtArch = "onnx";
 
 // A parsed CPU arch: {"x86-64", 3} for "x86-64-v3". Other instruction sets have only level 0; two of them are the same
 // only if their texts are equal.

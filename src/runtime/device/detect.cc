@@ -106,6 +106,7 @@ runtime::SocFacts facts_of(const std::string& root) {
 }
 
 void add_processor(Detection& detection) {
+  detection.onnxruntime = runtime::onnxruntime_device();
   runtime::CpuProbe probe = runtime::probe_cpu();
   if (!probe.target.arch.empty()) {
     detection.device.arch = std::move(probe.target.arch);
@@ -165,16 +166,21 @@ Detection detect_device() {
 }
 
 const Device& device_for(const Detection& detection, std::span<const Candidate> candidates) noexcept {
-  if (!detection.npu) return detection.device;
-  const bool wanted = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return candidate.key.backend == detection.npu->backend;
-  });
-  return wanted ? *detection.npu : detection.device;
+  const auto wanted = [&](const Device& device) {
+    return std::any_of(candidates.begin(), candidates.end(),
+                       [&](const Candidate& candidate) { return candidate.key.backend == device.backend; });
+  };
+  if (detection.npu && wanted(*detection.npu)) return *detection.npu;
+  if (detection.onnxruntime && wanted(*detection.onnxruntime) && !wanted(detection.device)) {
+    return *detection.onnxruntime;
+  }
+  return detection.device;
 }
 
 std::string detection_to_json(const Detection& detection) {
   Json document = {{"schema", "fatctx.detection/1"}, {"device", runtime::device_document(detection.device)}};
   if (detection.npu) document.add("npu", runtime::device_document(*detection.npu));
+  if (detection.onnxruntime) document.add("onnxruntime", runtime::device_document(*detection.onnxruntime));
   if (!detection.npu_devices.empty()) document.add("npu_devices", npu_devices_json(detection.npu_devices));
   document.add("decided_by", detection.decided_by);
   if (!detection.vendor.empty()) document.add("vendor", detection.vendor);

@@ -6,8 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "base/immortal.h"
 #include "base/json.h"
@@ -189,8 +191,9 @@ Error not_a_device(std::string_view text, std::string_view why) {
   return {ErrorCode::kInvalidArgument,
           fmt::format("device \"{}\": {}; understood are x86-64, x86-64-v1 to x86-64-v4 and aarch64, with feature "
                       "words behind \"+\" (aarch64+dotprod+i8mm), Hexagon archs (v75), each also with its backend in "
-                      "front (cpu:aarch64, htp:v75), and SoCs: parts (SM8750), QNN numbers (69), kernel numbers "
-                      "(kernel:639) and names as sold (Snapdragon 8 Elite)",
+                      "front (cpu:aarch64, htp:v75), SoCs: parts (SM8750), QNN numbers (69), kernel numbers "
+                      "(kernel:639) and names as sold (Snapdragon 8 Elite), and devices of other backends, with or "
+                      "without an arch (ort-cpu, openvino:NPU)",
                       text, why)};
 }
 
@@ -198,6 +201,50 @@ bool is_known_cpu_arch(std::string_view arch) {
   constexpr std::uint32_t kHighestLevel = 4;
   const auto cpu = runtime::parse_cpu_arch(arch);
   return arch == "aarch64" || (cpu.isa == "x86-64" && cpu.level >= 1 && cpu.level <= kHighestLevel);
+}
+
+// Backends that no table of archs belongs to: the archs of their records may be any words.
+constexpr std::array<std::string_view, 9> kOtherBackends = {
+    runtime::kOrtBackend, "openvino", "tensorrt", "vitisai", "cuda", "dsp", "edgetpu", "neuropilot", "enn"};
+
+bool is_other_backend(std::string_view word) {
+  return std::find(kOtherBackends.begin(), kOtherBackends.end(), word) != kOtherBackends.end();
+}
+
+// Archs of other backends have capitals, too: "NPU".
+bool is_free_arch(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// Parses the feature words behind an arch: "+dotprod+i8mm".
+Result<std::vector<std::string>> features_in(std::string_view text, std::string_view rest) {
+  std::vector<std::string> features;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find('+'));
+    if (!is_word(word)) return not_a_device(text, fmt::format("\"{}\" is not a feature word", word));
+    features.emplace_back(word);
+    rest.remove_prefix(word.size());
+  }
+  sort_unique(features);
+  return features;
+}
+
+// Parses "openvino:NPU", "openvino" or "ort-cpu". `rest` is the text behind the colon, or nothing.
+Result<Device> device_of_other_backend(std::string_view text, std::string_view backend,
+                                       std::optional<std::string_view> rest) {
+  Device device = runtime::onnxruntime_device();
+  if (backend != runtime::kOrtBackend) device = Device{.backend = std::string(backend)};
+  if (!rest) return device;
+  const std::string_view arch = rest->substr(0, rest->find('+'));
+  if (!is_free_arch(arch)) return not_a_device(text, fmt::format("\"{}\" is not an arch", arch));
+  if (backend == runtime::kOrtBackend && arch != runtime::kOrtArch) {
+    return not_a_device(text, fmt::format("backend {} has only the arch {}", backend, runtime::kOrtArch));
+  }
+  device.arch = std::string(arch);
+  FATCTX_ASSIGN(device.features, features_in(text, rest->substr(arch.size())));
+  return device;
 }
 
 }  // namespace
@@ -250,12 +297,14 @@ Result<Device> device_from_json(std::string_view json) {
 Result<Device> device_from_text(std::string_view text) { return device_from_text(text, SocTable::built_in()); }
 
 Result<Device> device_from_text(std::string_view text, const SocTable& table) {
+  if (is_other_backend(text)) return device_of_other_backend(text, text, std::nullopt);
   std::string_view rest = text;
   std::string_view backend;
   const auto colon = rest.find(':');
   if (colon != std::string_view::npos && !rest.starts_with("kernel:")) {
     backend = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
+    if (is_other_backend(backend)) return device_of_other_backend(text, backend, rest);
     if (backend != runtime::kCpuBackend && backend != runtime::kHtpBackend) {
       return not_a_device(text, fmt::format("backend \"{}\" is not known here", backend));
     }
@@ -282,14 +331,7 @@ Result<Device> device_from_text(std::string_view text, const SocTable& table) {
     return device;
   }
   device.arch = arch == "x86-64" ? "x86-64-v1" : std::string(arch);
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    const std::string_view word = rest.substr(0, rest.find('+'));
-    if (!is_word(word)) return not_a_device(text, fmt::format("\"{}\" is not a feature word", word));
-    device.features.emplace_back(word);
-    rest.remove_prefix(word.size());
-  }
-  sort_unique(device.features);
+  FATCTX_ASSIGN(device.features, features_in(text, rest));
   return device;
 }
 

@@ -181,6 +181,13 @@ Device device_of(const SocIdentity& identity) {
   return device;
 }
 
+Device onnxruntime_device() {
+  Device device;
+  device.backend = kOrtBackend;
+  device.arch = std::string(kOrtArch);
+  return device;
+}
+
 std::optional<std::uint32_t> decimal_in(std::string_view text) noexcept {
   constexpr std::string_view kAround = " \t\r\n";
   const auto first = text.find_first_not_of(kAround);

@@ -44,6 +44,8 @@ struct SocIdentity {
 // Returns the device that selection sees. The backend follows from the table's runtime; it is "htp" if that is not
 // known.
 [[nodiscard]] Device device_of(const SocIdentity& identity);
+// Returns the processor as fatctx's provider for ONNX Runtime uses it. The version of the runtime is not known here.
+[[nodiscard]] Device onnxruntime_device();
 
 // Parses a decimal number without sign that fills `text`. Blanks and line ends around it are ignored.
 [[nodiscard]] std::optional<std::uint32_t> decimal_in(std::string_view text) noexcept;

@@ -164,6 +164,28 @@ TEST(DeviceText, UnderstandsArchsWithFeaturesAndBackends) {
   }
 }
 
+TEST(DeviceText, UnderstandsBackendsWithoutATable) {
+  const auto npu = device_from_text("openvino:NPU");
+  ASSERT_TRUE(npu.ok()) << npu.error().message;
+  EXPECT_EQ(npu.value().backend, "openvino");
+  EXPECT_EQ(npu.value().arch, "NPU");
+  const auto bare = device_from_text("tensorrt");
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  EXPECT_EQ(bare.value().backend, "tensorrt");
+  EXPECT_FALSE(bare.value().arch);
+  for (const char* text : {"ort-cpu", "ort-cpu:onnx"}) {
+    const auto ours = device_from_text(text);
+    ASSERT_TRUE(ours.ok()) << ours.error().message;
+    EXPECT_EQ(ours.value().backend, "ort-cpu");
+    EXPECT_EQ(ours.value().arch, "onnx");
+  }
+  for (const char* text : {"openvino:", "openvino:+x", "openvino:N PU", "ort-cpu:v75", "openvina:NPU", "ort-cpux"}) {
+    const auto refused = device_from_text(text);
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_THAT(refused.error().message, HasSubstr("(ort-cpu, openvino:NPU)")) << text;
+  }
+}
+
 TEST(DeviceText, RefusesEverythingElseAndListsWhatIsUnderstood) {
   for (const char* text :
        {"",         "x86",          "x86-64-v0",   "x86-64-v5",   "x86-64-v03", "X86-64-v3", " aarch64",

@@ -289,5 +289,20 @@ TEST(DeviceFor, IsTheNpuOnlyIfARecordIsForItsBackend) {
   EXPECT_EQ(device_for(detection, std::vector{htp}).backend, "cpu");
 }
 
+TEST(DeviceFor, GraphsForOnnxRuntimeAreJudgedForItUnlessTheProcessorHasRecordsOfItsOwn) {
+  Candidate cpu;
+  cpu.key.backend = "cpu";
+  Candidate ort;
+  ort.key.backend = "ort-cpu";
+  Detection detection = detect_device();
+  detection.npu.reset();
+  EXPECT_EQ(device_for(detection, std::vector{ort}).backend, "ort-cpu");
+  EXPECT_EQ(device_for(detection, std::vector{ort}).arch, "onnx");
+  EXPECT_EQ(device_for(detection, std::vector{ort, cpu}).backend, "cpu");
+  EXPECT_EQ(device_for(detection, std::vector{cpu}).backend, "cpu");
+  detection.onnxruntime.reset();  // the device was given
+  EXPECT_EQ(device_for(detection, std::vector{ort}).backend, "cpu");
+}
+
 }  // namespace soc_rules_test
 }  // namespace fatctx::runtime
