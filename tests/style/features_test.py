@@ -45,7 +45,7 @@ STATES = ("shown by ", "shown on request by ", "documented, shown by ")
 
 
 def weak_evidence(id: str, state: str, names: list[str]) -> list[str]:
-    """Returns what is wrong if all tests of the row are of the lane on request, or all read documents."""
+    """Returns a violation if all tests are on request, or all read documents, and the state does not say so."""
     for folders, marked in ((ON_REQUEST, "shown on request by "), (OF_DOCUMENTS, "documented, shown by ")):
         weak = all(name.startswith(folders) for name in names)
         if weak != state.startswith(marked):
