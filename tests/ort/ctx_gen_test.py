@@ -69,6 +69,16 @@ def partitions(folder, *names) -> list[bytes]:
     return [s.context_nodes(folder / name)[0]["partition_name"] for name in names]
 
 
+def test_a_container_of_onnx_runtime_is_chosen_from_on_this_machine(run, command, models, tmp_path):
+    """Without a device, and for ort-cpu. A machine that was described otherwise gets nothing."""
+    run("-e", "reference", "model1.onnx,model2.onnx")
+    for words in (["select", "model1.fatctx"], ["select", "model1.fatctx", "--device", "ort-cpu"],
+                  ["info", "model1.fatctx", "--detect"]):
+        assert "device: ort-cpu onnx" in command(*words).stdout
+    command("bench", "load", "model1.fatctx", "--runs", "1")
+    command("select", "model1.fatctx", "--device", "x86-64-v3", exits=4)
+
+
 # -- outputs -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments", [["./model1.onnx,./model2.onnx"], ["model1.onnx", "model2.onnx"]])

@@ -95,6 +95,14 @@ def binary_of(container):
     ("offload_graph_io_quantization", "1"),
     ("device_id", "0"),                      # S3.24
     ("device_id", "1"),
+    *[("htp_graph_finalization_optimization_mode", mode) for mode in "0123"],  # S1.18
+    *[("profiling_level", level) for level in ("off", "basic", "detailed")],   # S3.13
+    ("rpc_control_latency", "0"),                                              # S3.16
+    ("rpc_control_latency", "4294967295"),
+    *[("htp_performance_mode", mode) for mode in (                             # S3.18
+        "burst", "balanced", "default", "high_performance", "high_power_saver", "low_balanced",
+        "low_power_saver", "power_saver", "sustained_high_performance")],
+    *[("qnn_context_priority", priority) for priority in ("low", "normal", "normal_high", "high")],  # S3.20
 ])
 def test_an_option_reaches_the_provider_as_it_is_and_is_stored(ctx_gen, command, tmp_path, key, value):
     ctx_gen("-i", f"{key}|{value}")
@@ -303,6 +311,24 @@ def test_what_another_provider_has_compiled_is_for_no_npu(ctx_gen, command, tmp_
     assert "nothing says which devices the binary" in done.stderr and 'said to be "tensorrt"' in done.stderr
     assert binary_of(tmp_path / "model1.fatctx").key.backend == "tensorrt"
     command("select", "model1.fatctx", "--device", "SM8650", exits=4)
+
+
+@pytest.mark.parametrize("device, chosen", [(["--device", "v73", "--vtcm-mb", "8"], True), (["--device", "SM8550"], True),
+                                            (["--device", "v69", "--vtcm-mb", "8"], False),
+                                            (["--device", "v73", "--vtcm-mb", "4"], False)])
+def test_arch_and_vtcm_of_the_options_decide_who_gets_the_record(ctx_gen, command, tmp_path, device, chosen):
+    """S1.17, S1.20, S1.24: the example of the tool's page. The arch is the least one, the VTCM what the binary needs."""
+    ctx_gen("-i", "vtcm_mb|8 htp_arch|73")
+    key = binary_of(tmp_path / "model1.fatctx").key
+    assert (key.arch, key.vtcm_mb) == ("v73", 8)
+    command("select", "model1.fatctx", *device, exits=0 if chosen else 4)
+
+
+def test_a_vtcm_of_zero_is_not_set(ctx_gen, command, tmp_path):
+    """S1.17."""
+    ctx_gen("-i", "vtcm_mb|0 htp_arch|73")
+    assert binary_of(tmp_path / "model1.fatctx").key.vtcm_mb == 0
+    command("select", "model1.fatctx", "--device", "v73", "--vtcm-mb", "4")
 
 
 def test_several_socs_are_handed_on_as_numbers(ctx_gen, tmp_path):

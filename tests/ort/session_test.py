@@ -1,6 +1,7 @@
 """Sessions on EPContext models with a memory-mapped container: results, places, selection, errors."""
 
 import shutil
+from pathlib import Path
 
 import fatctx
 import numpy as np
@@ -560,6 +561,16 @@ def test_a_wrong_session_entry_is_refused(made):
                                     {"intra_op_num_threads": "1"}, {"require_local": "0"}, {"max_copied_bytes": "1000000"}])
 def test_every_way_to_the_bytes_gives_the_same(made, option):
     s.assert_equal_to_cpu(made / "m.onnx", made / "m_ctx.onnx", s.inputs(2, 64), option)
+
+
+@pytest.mark.parametrize("option, mapped", [(None, True), ({"disable_file_mapped_weights": "0"}, True),
+                                            ({"disable_file_mapped_weights": "1"}, False)])
+def test_without_file_mapping_the_weights_are_on_the_heap(own, option, mapped):
+    """S5.13: the session runs, and no mapping of the container is left or made."""
+    one = s.session(own / "m_ctx.onnx", option)
+    one.run(None, s.inputs(2, 64))
+    found = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(str(own / "m.fatctx"))]
+    assert bool(found) == mapped
 
 
 def test_an_older_state_of_the_file_is_refused_where_a_newer_one_is_asked_for(made):

@@ -38,6 +38,21 @@ def rows_of(text: str) -> list[tuple[str, str, str]]:
     return rows
 
 
+# Tests of the lane that runs on request only, and tests that read documents and run nothing.
+ON_REQUEST = ("tests/qnn/",)
+OF_DOCUMENTS = ("tests/style/", "tests/ort/document_test.py")
+STATES = ("shown by ", "shown on request by ", "documented, shown by ")
+
+
+def weak_evidence(id: str, state: str, names: list[str]) -> list[str]:
+    """Returns a violation if all tests are on request, or all read documents, and the state does not say so."""
+    for folders, marked in ((ON_REQUEST, "shown on request by "), (OF_DOCUMENTS, "documented, shown by ")):
+        weak = all(name.startswith(folders) for name in names)
+        if weak != state.startswith(marked):
+            return [f'{id}: the state {"must" if weak else "must not"} begin with "{marked.strip()}"']
+    return []
+
+
 def violations(rows: list[tuple[str, str, str]], tests: set[str]) -> list[str]:
     found = []
     listed = [row[0] for row in rows]
@@ -47,10 +62,10 @@ def violations(rows: list[tuple[str, str, str]], tests: set[str]) -> list[str]:
             found.append(f"{id}: no such id, or the row is broken")
         elif not feature:
             found.append(f"{id}: says nothing")
-        elif state.startswith("shown by "):
-            for name in state.removeprefix("shown by ").split(","):
-                if name.strip().strip("`") not in tests:
-                    found.append(f"{id}: no test is called {name.strip()}")
+        elif state.startswith(STATES):
+            names = [name.strip().strip("`") for name in re.sub(r"^.*?\bby ", "", state).split(",")]
+            found += [f"{id}: no test is called {name}" for name in names if name not in tests]
+            found += weak_evidence(id, state, names)
         elif state.startswith("declined: "):
             if len(state) < len("declined: ") + 20:
                 found.append(f"{id}: declined without a reason")
@@ -76,6 +91,7 @@ def test_ids_in_tests_exist():
     assert {name: ids for name, ids in unknown.items() if ids} == {}
 
 
+WEAK = {"tests/qnn/a_test.py::test_a", "tests/style/a_test.py::test_a"}
 GOOD = [(id, "a feature", "open") for id in IDS]
 
 
@@ -89,15 +105,22 @@ GOOD = [(id, "a feature", "open") for id in IDS]
     [("S1.1", "a feature", "declined: no")] + GOOD[1:],
     [("S1.1", "a feature", "shown by `Toc.IsNotThere`")] + GOOD[1:],
     [("S1.1", "a feature", "shown by `Toc.IsThere`, `cli:gone`")] + GOOD[1:],
+    [("S1.1", "a feature", "shown by `tests/qnn/a_test.py::test_a`")] + GOOD[1:],
+    [("S1.1", "a feature", "shown by `tests/style/a_test.py::test_a`")] + GOOD[1:],
+    [("S1.1", "a feature", "shown on request by `Toc.IsThere`")] + GOOD[1:],
+    [("S1.1", "a feature", "documented, shown by `tests/style/a_test.py::test_a`, `Toc.IsThere`")] + GOOD[1:],
     [("| S1.1 | broken | open", "", "")] + GOOD[1:],
 ])
 def test_a_planted_violation_is_found(rows):
-    assert violations(rows, {"Toc.IsThere"})
+    assert violations(rows, {"Toc.IsThere", *WEAK})
 
 
 def test_what_is_allowed_passes():
-    rows = [("S1.1", "a feature", "shown by `Toc.IsThere`"), ("S1.2", "b", "declined: because it is not ours to do")]
-    assert violations(rows + GOOD[2:], {"Toc.IsThere"}) == []
+    rows = [("S1.1", "a feature", "shown by `Toc.IsThere`"), ("S1.2", "b", "declined: because it is not ours to do"),
+            ("S1.3", "c", "shown on request by `tests/qnn/a_test.py::test_a`"),
+            ("S1.4", "d", "documented, shown by `tests/style/a_test.py::test_a`"),
+            ("S1.5", "e", "shown by `Toc.IsThere`, `tests/qnn/a_test.py::test_a`")]
+    assert violations(rows + GOOD[5:], {"Toc.IsThere", *WEAK}) == []
 
 
 def test_tables_and_comments_are_read():

@@ -106,6 +106,29 @@ def test_an_exported_model_computes_out_of_the_container(fatctx, tmp_path, one_f
         assert np.array_equal(after.run(None, given)[0], output)
 
 
+def test_two_models_of_one_external_file_point_into_one_blob(fatctx, tmp_path):
+    """S3.59."""
+    runtime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed (pip install onnxruntime)")
+    save(tmp_path)
+    second = onnx.load(str(tmp_path / "net.onnx"), load_external_data=False)
+    second.graph.name = "second"
+    onnx.save(second, str(tmp_path / "second.onnx"))
+    given = {"x": np.random.default_rng(2).standard_normal((3, 64)).astype("float32"), "which": np.array(True)}
+    expected = runtime.InferenceSession(str(tmp_path / "net.onnx")).run(None, given)[0]
+
+    fatctx("pack", "-o", "net.fatctx", "--name", "net", "--weights", "net.onnx", "--seal")
+    places = []
+    for name in ("net.onnx", "second.onnx"):
+        fatctx("export", "net.fatctx", "--onnx", name, "-o", f"small-{name}")
+        exported = onnx.load(str(tmp_path / f"small-{name}"), load_external_data=False)
+        places.append({(tensor.name, entry.key, entry.value) for tensor in exported.graph.initializer
+                       for entry in tensor.external_data})
+    (tmp_path / "net.onnx.data").unlink()
+    assert places[0] == places[1] and {value for _, key, value in places[0] if key == "location"} == {"net.fatctx"}
+    for name in ("small-net.onnx", "small-second.onnx"):
+        assert np.array_equal(runtime.InferenceSession(str(tmp_path / name)).run(None, given)[0], expected)
+
+
 @pytest.mark.parametrize("one_file", [True, False])
 def test_a_tensor_that_does_not_say_its_size_has_one_in_the_container(fatctx, tmp_path, one_file):
     save(tmp_path, one_file)
