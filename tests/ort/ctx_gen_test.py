@@ -75,7 +75,7 @@ def test_a_container_of_onnx_runtime_is_chosen_from_on_this_machine(run, command
     for words in (["select", "model1.fatctx"], ["select", "model1.fatctx", "--device", "ort-cpu"],
                   ["info", "model1.fatctx", "--detect"]):
         assert "device: ort-cpu onnx" in command(*words).stdout
-    command("bench", "load", "model1.fatctx", "--runs", "1")
+    command("bench", "load", "model1.fatctx")
     command("select", "model1.fatctx", "--device", "x86-64-v3", exits=4)
 
 
