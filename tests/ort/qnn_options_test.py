@@ -285,6 +285,22 @@ def test_the_reference_provider_takes_the_place_of_the_cpu_backend(ctx_gen, comm
     assert binary_of(tmp_path / "model1.fatctx").key.backend == "htp"
 
 
+# -- operators ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options, noted", [([], True), (["-i", "backend_type|htp"], True), (["-i", "backend_type|cpu"], False)])
+def test_operators_that_the_providers_page_does_not_list_are_noted(ctx_gen, tmp_path, options, noted):
+    """S3.28: RotaryEmbedding is listed for the HTP alone, IsInf for the CPU backend alone."""
+    proto = s.layers([8, 8], graph="deep")
+    proto.graph.node[-1].op_type = "Celu"
+    proto.graph.node.insert(0, onnx.helper.make_node("IsInf", [proto.graph.input[0].name], ["unbounded"]))
+    s.save(proto, tmp_path / "model1.onnx")
+    done = ctx_gen("--json", *options)
+    said = ("model1.onnx: operators that QNN's provider does not list for "
+            + ("htp: Celu (1 node), IsInf (1 node)" if noted else "cpu: Celu (1 node)"))
+    assert done.stderr.count("does not list") == 1 and f"note: {said};" in done.stderr
+    assert [note for note in json.loads(done.stdout)["notes"] if note.startswith(said)]
+
+
 # -- the SoC -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("asked", ["60", "SC8380XP", "sc8380xp"])

@@ -94,9 +94,11 @@ ExitCode give_up(const CompileFlags& flags, const CompilePlan& plan, const std::
 }
 
 // `pack`: the summary of the written container; null if there is none.
-Json report_of(const std::string& compiler, const std::vector<TargetOutcome>& outcomes, Json pack = {}) {
+Json report_of(const CompilePlan& plan, const std::string& compiler, const std::vector<TargetOutcome>& outcomes,
+               Json pack = {}) {
   return {{"schema", "fatctx.compile/1"},
           {"compiler", compiler},
+          {"warnings", plan.warnings},
           {"targets", outcomes_json(outcomes)},
           {"pack", std::move(pack)}};
 }
@@ -167,11 +169,11 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   if (!begun.ok()) {
     if (plan.meaning.show_logs) print_log("the compiler said", log);
     if (begun.error().code != ErrorCode::kSerialiseFailed) return begun.error();
-    return give_up_before_targets(flags, plan, begun.error(), log, report_of(driver.name(), {}));
+    return give_up_before_targets(flags, plan, begun.error(), log, report_of(plan, driver.name(), {}));
   }
   FATCTX_TRY(store(compile_each(flags, plan, driver, *interrupt), outcomes));
   interrupt.reset();  // packing has its own
-  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, report_of(driver.name(), outcomes));
+  if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, report_of(plan, driver.name(), outcomes));
 
   Manifest manifest;
   manifest.name = input.name;
@@ -192,7 +194,7 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
     manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
   Json pack;
   FATCTX_ASSIGN(const std::string text, write_results(flags, plan, std::move(manifest), std::move(models), pack));
-  print_result(flags.json ? json_text(report_of(driver.name(), outcomes, std::move(pack))) : text);
+  print_result(flags.json ? json_text(report_of(plan, driver.name(), outcomes, std::move(pack))) : text);
   return ExitCode::kOk;
 }
 
@@ -204,7 +206,7 @@ Result<ExitCode> tell_which_fail(const CompileFlags& flags, const CompilePlan& p
   print_log(driver.name() + " said", together.log);
   print_note("each target by itself, to tell which fail:");
   FATCTX_ASSIGN(const std::vector<TargetOutcome> outcomes, compile_each(flags, plan, driver, interrupt));
-  Json json = report_of(driver.name(), outcomes);
+  Json json = report_of(plan, driver.name(), outcomes);
   json.add("error", together.error->message);
   if (failed_count(outcomes) != 0) return give_up(flags, plan, outcomes, json);
   print_note(escaped(
@@ -229,7 +231,7 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   }
   const bool failed = failed_count(together.outcomes) != 0;
   if (plan.meaning.show_logs || failed) print_log(driver.name() + " said", together.log);
-  const Json json = report_of(driver.name(), together.outcomes);
+  const Json json = report_of(plan, driver.name(), together.outcomes);
   if (failed) return give_up(flags, plan, together.outcomes, json);
   for (const std::string& finding : together.findings) print_note("warning: " + escaped(finding));
   interrupt.reset();
@@ -243,16 +245,15 @@ Result<ExitCode> compile_as_dlc(const CompileFlags& flags, const CompilePlan& pl
   return ExitCode::kOk;
 }
 
-// Prints known problems of the model on the HTP. Errors: invalid_argument (settings for graphs that the model
-// does not have).
-Status warn_of_htp(const OnnxModel& model, const std::string& path, const HtpConfig& config,
-                   const std::string& common_arch) {
-  if (config.targets.empty()) return Done{};
+// Prints and returns known problems of the model on the HTP. Errors: invalid_argument (settings for graphs that the
+// model does not have).
+Result<std::vector<std::string>> warn_of_htp(const OnnxModel& model, const std::string& path, const HtpConfig& config,
+                                             const std::string& common_arch) {
+  if (config.targets.empty()) return std::vector<std::string>{};
   FATCTX_TRY(check_graph_names(config, {model.graph.name, fs::path(path).stem().string()}));
-  for (const std::string& line : htp_model_warnings(model, config, common_arch)) {
-    print_note("warning: " + escaped(line));
-  }
-  return Done{};
+  std::vector<std::string> warnings = htp_model_warnings(model, config, common_arch);
+  for (const std::string& line : warnings) print_note("warning: " + escaped(line));
+  return warnings;
 }
 
 std::unique_ptr<QnnCompile> qnn_driver(const CompileFlags& flags, const CompilePlan& plan, const QnnTools& tools,
@@ -348,7 +349,7 @@ Status check_suits_compilers(const CompilePlan& plan, const CompileInput& input)
   return Done{};
 }
 
-Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan) {
+Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan) {
   const std::string& path = plan.meaning.model;
   FATCTX_TRY(check_model(flags, path));
   OnnxModels models;
@@ -368,7 +369,7 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan
   if (input.onnx != nullptr) {
     // All sets fix the same inputs, so that the same is to be said of each.
     const HtpConfig htp = plan.by_command ? plan.htp_of_commands() : plan.htp;
-    FATCTX_TRY(warn_of_htp(*inputs.front().onnx, path, htp, flags.common_arch));
+    FATCTX_ASSIGN(plan.warnings, warn_of_htp(*inputs.front().onnx, path, htp, flags.common_arch));
   }
   if (plan.form == OutputForm::kDlc) {
     FATCTX_ASSIGN(const QnnTools tools, find_qnn(flags.qnn_python));
@@ -380,8 +381,8 @@ Result<ExitCode> compile_with(const CompileFlags& flags, const CompilePlan& plan
 }
 
 Result<ExitCode> run_compile(const CompileFlags& flags) {
-  FATCTX_ASSIGN(const CompilePlan plan, plan_of(flags));
-  return compile_with(flags, plan);
+  FATCTX_ASSIGN(CompilePlan plan, plan_of(flags));
+  return compile_with(flags, std::move(plan));
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "tools/compile/model_warnings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/compile/shape_sets.h"
+#include "tools/facts/qnn_operators.h"
 
 namespace fatctx::tools {
 
@@ -43,6 +45,7 @@ std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpCon
                                    fmt::join(open, ", "),
                                    flag.empty() ? "they are known if the inputs decide them" : "fix them: " + flag));
   }
+  for (std::string& line : beyond_qnn_operators(model.used, "htp")) warnings.push_back(std::move(line));
   const HtpTarget* lowest = nullptr;
   const HtpTarget* highest = nullptr;
   for (const HtpTarget& target : config.targets) {

@@ -9,8 +9,9 @@
 
 namespace fatctx::tools {
 
-// Returns the warnings for a model that is not quantised, has sizes that are not fixed, or may be quantised
-// for an arch above the lowest of the targets. `common_arch` is the arch that the model was quantised for
+// Returns the warnings for a model that is not quantised, has sizes that are not fixed, uses operators that the
+// provider does not list, or may be quantised for an arch above the lowest of the targets. `common_arch` is the arch
+// that the model was quantised for
 // ("v73"); empty: unknown.
 [[nodiscard]] std::vector<std::string> htp_model_warnings(const OnnxModel& model, const HtpConfig& config,
                                                           const std::string& common_arch);

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "tools/cli/output_place.h"
+#include "tools/facts/provider_options.h"
+#include "tools/facts/qnn_operators.h"
 #include "tools/onnx/onnx_import.h"
 
 namespace fatctx::tools {
@@ -168,6 +170,7 @@ Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags) {
   plan.notes.insert(plan.notes.end(), plan.options.notes.begin(), plan.options.notes.end());
   FATCTX_ASSIGN(plan.folder, folder_of(flags, models));
   FATCTX_ASSIGN(plan.container, container_of(flags, models.front()));
+  const std::string_view backend = asks_for_cpu_backend(plan.options.stored) ? "cpu" : "htp";
   for (const std::string& path : models) {
     FATCTX_ASSIGN(const OnnxModel model, read_onnx(path));
     if (!model.ep_contexts.empty()) {
@@ -175,6 +178,11 @@ Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags) {
           fmt::format("{}: has EPContext nodes, so it is the result of an earlier compilation; give the "
                       "model that it was made from",
                       path));
+    }
+    if (plan.provider.is_qnn()) {
+      for (const std::string& line : beyond_qnn_operators(model.used, backend)) {
+        plan.notes.push_back(fmt::format("{}: {}", path, line));
+      }
     }
     plan.models.push_back({.input = path, .output = context_name_of(path), .graph = model.graph.name, .prefix = {}});
   }

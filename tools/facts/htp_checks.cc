@@ -18,10 +18,6 @@ namespace {
 constexpr std::string_view kCompilerOwner = "qnn";  // of facts that the compiler states about a graph
 constexpr std::size_t kNamed = 3;                   // records that a note names
 
-bool for_hexagon(const PackRecord& record) {
-  return record.type == RecordType::kContextBinary && record.key.backend == "htp";
-}
-
 bool says_types(const std::vector<DescribedOption>& options) {
   return quant_fact(options, "activation_type") != nullptr || quant_fact(options, "weight_type") != nullptr;
 }
@@ -52,6 +48,10 @@ const std::string* common_arch_of(const PackRecord& record, const std::vector<De
 }
 
 }  // namespace
+
+bool for_hexagon(const PackRecord& record) noexcept {
+  return record.type == RecordType::kContextBinary && record.key.backend == "htp";
+}
 
 Status check_fixed_shapes(const PackRecord& record) {
   if (!for_hexagon(record)) return Done{};

@@ -11,6 +11,9 @@
 
 namespace fatctx::tools {
 
+// Returns true for a context binary for Hexagon.
+[[nodiscard]] bool for_hexagon(const PackRecord& record) noexcept;
+
 // Checks that all dimensions are fixed. The backend compiles fixed shapes only, so any other graph was
 // described from the wrong model. Errors: invalid_argument, naming graph and tensor.
 [[nodiscard]] Status check_fixed_shapes(const PackRecord& record);

@@ -66,12 +66,6 @@ const ElementType* element_type(int onnx) {
   return found == std::end(kElementTypes) ? nullptr : found;
 }
 
-std::string element_type_name(int onnx) {
-  const ElementType* type = element_type(onnx);
-  if (type == nullptr) return fmt::format("onnx type {}", onnx);
-  return std::string(type->dtype ? dtype_name(*type->dtype) : type->name);
-}
-
 DescribedTensor describe(const onnx::ValueInfoProto& value) {
   DescribedTensor tensor;
   tensor.name = value.name();
@@ -464,6 +458,12 @@ void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>
 
 }  // namespace
 
+std::string element_type_name(int onnx) {
+  const ElementType* type = element_type(onnx);
+  if (type == nullptr) return fmt::format("onnx type {}", onnx);
+  return std::string(type->dtype ? dtype_name(*type->dtype) : type->name);
+}
+
 int onnx_element_type(DType dtype) noexcept {
   const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
                                    [&](const auto& row) { return row.dtype == dtype; });
@@ -582,6 +582,7 @@ Status write_onnx_with_versions_of(const std::string& source, const std::string&
 Result<OnnxModel> read_onnx(const std::string& path) {
   FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(path));
   OnnxModel result;
+  result.used = operators_used(model);
   list_operators(model.graph(), result.operators);
   for (const onnx::FunctionProto& function : model.functions()) {
     for (const onnx::NodeProto& node : function.node()) list_operators(node, result.operators);

@@ -1,6 +1,6 @@
 // Reads the weights, inputs and outputs of an ONNX model. Few files use the onnx classes: onnx_file.h,
-// onnx_import.cc, onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and onnx_wrapper.cc, which
-// write models around context binaries. Nothing here checks or runs the model.
+// onnx_import.cc, onnx_operators.cc, onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and
+// onnx_wrapper.cc, which write models around context binaries. Nothing here checks or runs the model.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "fatctx/record.h"
+#include "tools/onnx/onnx_operators.h"
 
 namespace fatctx::tools {
 
@@ -38,6 +39,9 @@ struct OnnxInitializer {
 
 // Returns bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.
 [[nodiscard]] std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer);
+
+// Returns the name of an element type by ONNX's number: "uint8".
+[[nodiscard]] std::string element_type_name(int onnx);
 
 // Returns ONNX's number of an element type.
 [[nodiscard]] int onnx_element_type(DType dtype) noexcept;
@@ -85,6 +89,7 @@ struct OnnxModel {
   std::map<std::string, std::string> metadata;  // the metadata of tools, by key
   // The operators of the model, inner graphs and functions included: "Conv", "com.microsoft:Gelu".
   std::set<std::string> operators;
+  OperatorUse used;  // how often
   // Element types that QuantizeLinear and DequantizeLinear nodes of the main graph give activations and
   // initializers; 32-bit biases do not count. Empty if there are no such nodes, or if one of them leaves its
   // type open.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "tools/facts/htp_checks.h"
 #include "tools/facts/json_file.h"
 #include "tools/facts/provider_options.h"
+#include "tools/facts/qnn_operators.h"
 #include "tools/onnx/onnx_weights.h"
 #include "tools/pack/manifest_ranges.h"
 
@@ -55,9 +57,11 @@ void describe_tensors(std::vector<PackTensor> tensors, std::vector<DescribedOpti
                              std::make_move_iterator(options.end()));
 }
 
+using OperatorsByModel = std::map<std::string, OperatorUse>;  // by path
+
 // Describes a source model that is ONNX: its operators, and how it was quantised. All of it is optional, so a
 // model that cannot be read is packed like any other bytes.
-void describe_source(PackRecord& record, std::vector<std::string>& notes) {
+void describe_source(PackRecord& record, OperatorsByModel& used, std::vector<std::string>& notes) {
   RecordDescription& description = record.description;
   const std::string& path = record.source.path;
   if (description.format != "onnx" && !path.ends_with(".onnx")) return;
@@ -85,6 +89,19 @@ void describe_source(PackRecord& record, std::vector<std::string>& notes) {
     description.options.push_back({"operators", fmt::format("{}", fmt::join(operators, ", ")), "onnx"});
   }
   add_quant_facts_of(model.value(), description.options);
+  used.emplace(path, model.value().used);
+}
+
+// Returns notes about the models that a container's binaries for Hexagon were compiled from.
+std::vector<std::string> operator_notes(const std::vector<PackRecord>& records, const OperatorsByModel& used) {
+  std::vector<std::string> notes;
+  if (std::none_of(records.begin(), records.end(), for_hexagon)) return notes;
+  for (const auto& [path, operators] : used) {
+    for (const std::string& line : beyond_qnn_operators(operators, "htp")) {
+      notes.push_back(fmt::format("{}: {}", path, line));
+    }
+  }
+  return notes;
 }
 
 Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, PackRecord& record,
@@ -129,6 +146,7 @@ Status gather_tensors(const ManifestTensors& from, const OnnxModels& models, Pac
 
 Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels models) {
   GatheredRecords gathered;
+  OperatorsByModel used;
   for (const ManifestRecord& from : manifest.records) {
     std::vector<std::string> paths = {from.graphs_from};
     if (from.tensors) {
@@ -154,8 +172,9 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
       const OnnxModel& model = models.at(from.graphs_from);
       record.description.graphs.push_back(model.graph);
       add_quant_facts_of(model, record.description.options);
+      if (for_hexagon(record)) used.emplace(from.graphs_from, model.used);
     }
-    if (record.type == RecordType::kSourceModel) describe_source(record, gathered.notes);
+    if (record.type == RecordType::kSourceModel) describe_source(record, used, gathered.notes);
     if (const auto fixed = check_fixed_shapes(record); !manifest.allow_dynamic && !fixed.ok()) {
       return in_context(fixed.error(), from.where);
     }
@@ -171,6 +190,7 @@ Result<GatheredRecords> gather_records(const Manifest& manifest, OnnxModels mode
   }
   if (!manifest.quant_told) {
     for (std::string& note : quant_notes(gathered.records, manifest.options)) gathered.notes.push_back(std::move(note));
+    for (std::string& note : operator_notes(gathered.records, used)) gathered.notes.push_back(std::move(note));
   }
   for (const PackRecord& record : gathered.records) {
     for (const std::string& note : unknown_provider_options(record.description.options)) {

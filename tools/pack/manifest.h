@@ -59,7 +59,7 @@ struct Manifest {
   std::vector<DescribedOption> options;  // read_manifest() appends those of `quant`
   QuantFacts quant = {};
   bool allow_dynamic = false;  // binaries for htp may have dimensions that are not fixed
-  bool quant_told = false;     // the notes of quant_notes() were printed already
+  bool quant_told = false;     // what Hexagon does not take of the models was printed already
   std::vector<ManifestRecord> records;
   std::vector<std::string> notes;  // from importing; only if flags were used
 };
