@@ -11,6 +11,7 @@
 #include <onnxruntime_cxx_api.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -89,6 +90,7 @@ class Provider : public OrtEp {
     GetName = [](const OrtEp*) noexcept { return kName; };
     GetCapability = capability;
     Compile = compile;
+    OnRunStart = run_begins;
     ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** computes, std::size_t count) noexcept {
       for (std::size_t i = 0; i < count; ++i) delete static_cast<Compute*>(computes[i]);
     };
@@ -110,11 +112,27 @@ class Provider : public OrtEp {
     return Ort::GetApi().GetEpApi()->EpGraphSupportInfo_AddNodesToFuse(info, all.data(), all.size(), &fusion);
   }
 
-  static OrtStatus* ORT_API_CALL compile(OrtEp* ep, const OrtGraph**, const OrtNode** nodes, std::size_t count,
+  static OrtStatus* ORT_API_CALL compile(OrtEp* ep, const OrtGraph** graphs, const OrtNode** nodes, std::size_t count,
                                          OrtNodeComputeInfo** computes, OrtNode** context_nodes) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      context_nodes[i] = static_cast<Provider*>(ep)->write(Ort::ConstNode(nodes[i])).release();
       computes[i] = new Compute();
+      if (is_compiled(Ort::ConstGraph(graphs[i]))) continue;
+      context_nodes[i] = static_cast<Provider*>(ep)->write(Ort::ConstNode(nodes[i])).release();
+    }
+    return nullptr;
+  }
+
+  // Returns true for the graph of a context model.
+  static bool is_compiled(const Ort::ConstGraph& graph) {
+    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
+    return nodes.size() == 1 && nodes.front().GetOperatorType() == "EPContext";
+  }
+
+  // Prints the entries of a run, which are options of the run and not of the session.
+  static OrtStatus* ORT_API_CALL run_begins(OrtEp*, const OrtRunOptions* options) noexcept {
+    for (const char* key : {"qnn.htp_perf_mode", "qnn.htp_perf_mode_post_run", "qnn.rpc_control_latency"}) {
+      const char* const value = Ort::GetApi().GetRunConfigEntry(options, key);
+      if (value != nullptr) std::fprintf(stderr, "stand-in: %s=%s\n", key, value);
     }
     return nullptr;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/ort/attach/element_types.h"
+#include "runtime/ort/ep/run_wishes.h"
 
 namespace fatctx::ort {
 namespace {
@@ -82,6 +83,7 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGr
   // blob.
   FATCTX_ASSIGN([[maybe_unused]] const std::vector<PlacedTensor> tensors, place_tensors(graph));
   const bool full_speed = options.memory == MemoryMode::kFullSpeed;
+  made->has_arena_ = full_speed;
   try {
     Ort::SessionOptions inner = inner_options(options);
     std::vector<DataFile> files = files_of(graph);
@@ -147,16 +149,16 @@ Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& f
   return Done{};
 }
 
-void CpuGraph::run(OrtKernelContext* kernel) const {
+void CpuGraph::run(OrtKernelContext* kernel, bool frees_memory) const {
   try {
-    run_session(kernel);
+    run_session(kernel, frees_memory);
   } catch (const Ort::Exception& error) {
     throw Ort::Exception(fmt::format("fatctx: record \"{}\": {}", graph_.record, error.what()),
                          error.GetOrtErrorCode());
   }
 }
 
-void CpuGraph::run_session(OrtKernelContext* kernel) const {
+void CpuGraph::run_session(OrtKernelContext* kernel, bool frees_memory) const {
   const OrtApi& api = Ort::GetApi();
   std::vector<const OrtValue*> inputs(inputs_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -172,7 +174,9 @@ void CpuGraph::run_session(OrtKernelContext* kernel) const {
         api.KernelContext_GetOutput(kernel, *port.kernel, port.shape.data(), port.shape.size(), &outputs[i]));
   }
   const std::vector<OrtValue*> given = outputs;
-  OrtStatus* const failed = api.Run(session_, nullptr, input_names_.data(), inputs.data(), inputs.size(),
+  Ort::RunOptions run(nullptr);
+  if (frees_memory && has_arena_) run = run_that_frees_memory();
+  OrtStatus* const failed = api.Run(session_, run, input_names_.data(), inputs.data(), inputs.size(),
                                     output_names_.data(), outputs.size(), outputs.data());
   std::vector<Ort::Value> made;
   made.reserve(outputs.size());

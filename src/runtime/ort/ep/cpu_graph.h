@@ -23,8 +23,9 @@ class CpuGraph {
                                                                 const ProviderOptions& options,
                                                                 const Ort::ConstNode& node,
                                                                 const Ort::ConstNode& fused);
-  // Runs the graph. Throws Ort::Exception, with the record's name and the code of ONNX Runtime.
-  void run(OrtKernelContext* kernel) const;
+  // Runs the graph. `frees_memory`: what the run takes beyond its outputs is given back behind it. Throws
+  // Ort::Exception, with the record's name and the code of ONNX Runtime.
+  void run(OrtKernelContext* kernel, bool frees_memory) const;
 
  private:
   struct Port {
@@ -35,11 +36,12 @@ class CpuGraph {
   };
   explicit CpuGraph(ChosenGraph graph) : graph_(std::move(graph)) {}
   [[nodiscard]] Status check_ports(const Ort::ConstNode& node, const Ort::ConstNode& fused);
-  void run_session(OrtKernelContext* kernel) const;
+  void run_session(OrtKernelContext* kernel, bool frees_memory) const;
 
   ChosenGraph graph_;                                    // outlives the session, which points into its views
   std::shared_ptr<const SharedWeights> shared_weights_;  // outlives the session, too
   Ort::Session session_{nullptr};
+  bool has_arena_ = false;  // the session's; a run of a session without an arena frees its memory
   std::vector<Port> inputs_;
   std::vector<Port> outputs_;
   std::vector<const char*> input_names_;  // pointers to the names above, for ONNX Runtime

@@ -27,10 +27,11 @@ class Compute : public OrtNodeComputeInfo {
  public:
   // `has_state` becomes true with the first state; null: not needed.
   Compute(std::unique_ptr<CpuGraph> graph, SharedPlace shared, const ProviderOptions& options,
-          std::shared_ptr<std::atomic<bool>> has_state = nullptr)
+          std::shared_ptr<const RunWishes> wishes, std::shared_ptr<std::atomic<bool>> has_state = nullptr)
       : OrtNodeComputeInfo{},
         graph_(std::move(graph)),
         shared_(std::move(shared)),
+        wishes_(std::move(wishes)),
         has_state_(std::move(has_state)),
         inject_restart_at_run_(options.inject_restart_at_run) {
     ort_version_supported = ORT_API_VERSION;
@@ -54,12 +55,13 @@ class Compute : public OrtNodeComputeInfo {
                                "inject_restart_at_run={})",
                                inject_restart_at_run_)};
     }
-    graph_->run(kernel);
+    graph_->run(kernel, wishes_->frees_memory());
     return Done{};
   }
 
   std::unique_ptr<CpuGraph> graph_;
   SharedPlace shared_;
+  std::shared_ptr<const RunWishes> wishes_;
   std::shared_ptr<std::atomic<bool>> has_state_;
   const std::uint64_t inject_restart_at_run_;
   std::atomic<std::uint64_t> runs_ = 0;
@@ -231,6 +233,8 @@ Provider::Provider(const OrtSessionOptions& options, const OrtLogger& logger, co
   Compile = compile;
   ReleaseNodeComputeInfos = release;
   GetCompiledModelCompatibilityInfo = compatibility;
+  OnRunStart = run_begins;
+  OnRunEnd = run_ends;
 }
 
 // ONNX Runtime creates states after it has written the context model, but none for the Compile API.
@@ -259,6 +263,23 @@ void Provider::take_back(bool to_memory, const std::optional<Ort::Logger>& logge
 }
 
 const char* Provider::name(const OrtEp*) noexcept { return kProviderName.data(); }
+
+OrtStatus* Provider::run_begins(OrtEp* ep, const OrtRunOptions* options) noexcept {
+  return guarded([&]() -> Status {
+    auto* const provider = static_cast<Provider*>(ep);
+    const std::string foreign = provider->wishes_->begin(*options);
+    if (!foreign.empty()) {
+      ORT_CXX_LOGF_NOEXCEPT(provider->logger_, ORT_LOGGING_LEVEL_WARNING,
+                            "fatctx: run options of QNN's provider have no effect on the CPU: %s", foreign.c_str());
+    }
+    return Done{};
+  });
+}
+
+OrtStatus* Provider::run_ends(OrtEp* ep, const OrtRunOptions* options, bool) noexcept {
+  static_cast<Provider*>(ep)->wishes_->end(*options);
+  return nullptr;
+}
 
 const char* Provider::compatibility(OrtEp* ep, const OrtGraph*) noexcept {
   return static_cast<Provider*>(ep)->compatibility_.c_str();
@@ -365,7 +386,7 @@ Status Provider::load(const Work& work) {
     }
     FATCTX_ASSIGN(auto made,
                   CpuGraph::create(env_, std::move(graph), options.provider, inner[i], Ort::ConstNode(work.nodes[i])));
-    work.computes[i] = new Compute(std::move(made), std::move(opened.shared), options.provider);
+    work.computes[i] = new Compute(std::move(made), std::move(opened.shared), options.provider, wishes_);
   }
   return Done{};
 }
@@ -398,7 +419,7 @@ Status Provider::take_generated(const Work& work, Generated& generated) {
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
   has_state_ = std::make_shared<std::atomic<bool>>(false);
-  work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider, has_state_);
+  work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider, wishes_, has_state_);
   work.context_nodes[0] = node.release();
   if (unsettled_) unsettled_->digest = generated.node.digest;
   return Done{};

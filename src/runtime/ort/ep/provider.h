@@ -9,6 +9,7 @@
 
 #include "runtime/ort/ep/generate.h"
 #include "runtime/ort/ep/options.h"
+#include "runtime/ort/ep/run_wishes.h"
 #include "runtime/ort/ep/status.h"
 
 namespace fatctx::ort {
@@ -30,6 +31,9 @@ class Provider : public OrtEp {
   static void ORT_API_CALL release(OrtEp* ep, OrtNodeComputeInfo** computes, std::size_t count) noexcept;
   static const char* ORT_API_CALL compatibility(OrtEp* ep, const OrtGraph* graph) noexcept;
 
+  static OrtStatus* ORT_API_CALL run_begins(OrtEp* ep, const OrtRunOptions* options) noexcept;
+  static OrtStatus* ORT_API_CALL run_ends(OrtEp* ep, const OrtRunOptions* options, bool synchronise) noexcept;
+
   struct Work;
   [[nodiscard]] Status claim_whole(std::vector<Ort::ConstNode> nodes, OrtEpGraphSupportInfo* info);
   [[nodiscard]] Status compile_all(const Work& work);
@@ -45,6 +49,7 @@ class Provider : public OrtEp {
   // ONNX Runtime counts the owners of the environment; a session has one already, so this is the same one.
   Ort::Env env_;
   std::string compatibility_;
+  std::shared_ptr<RunWishes> wishes_ = std::make_shared<RunWishes>();  // shared with the compiled graphs
   // The files that a compilation has written, until the session is known to have succeeded.
   struct Unsettled {
     Written written;
