@@ -8,7 +8,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import ort_sessions as s
 
@@ -46,11 +46,58 @@ def test_each_way_has_times_further_sessions_and_memory(fatctx, model, tmp_path)
     assert {"m.onnx: time until the first session, median", "anonymous memory of 3 sessions"} <= set(texts)
 
 
+@pytest.fixture()
+def folded_at_load(library, tmp_path):
+    """A model whose ordinary load computes a chain of constant products. A compilation has computed them before."""
+    size, steps = 1024, 12
+    weights = [numpy_helper.from_array(s.weights(size, size, seed=i), f"w{i}") for i in range(steps)]
+    nodes = [helper.make_node("MatMul", ["w0" if i == 1 else f"p{i - 1}", f"w{i}"], [f"p{i}"]) for i in range(1, steps)]
+    nodes.append(helper.make_node("MatMul", ["x", f"p{steps - 1}"], ["y"]))
+    graph = helper.make_graph(nodes, "g", [s.value("x", [1, size])], [s.value("y", [1, size])], weights)
+    return s.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "f.onnx")
+
+
+def test_a_prepared_model_loads_faster_cold_warm_and_shared_and_sessions_share_its_weights(fatctx, folded_at_load):
+    """S2.4: the ordinary load of this model takes 0.4 s and more, the load of the prepared one a few ms."""
+    found = json.loads(bench(fatctx, folded_at_load, "--json", "--repeat", 3, "--sessions", 3).stdout)
+    ways = {way["way"]: way for way in found["ways"]}
+    ordinary = ways["normal load"]["first_seconds"]["min"]
+    for way in ("EP Context load", "EP Context + cache"):
+        assert ways[way]["first_seconds"]["min"] < ordinary / 3
+        assert ways[way]["further_seconds"]["min"] < ordinary / 3
+    weights = 4 << 20  # the product of all
+    per_session = {name: (way["anonymous_bytes"]["all"] - way["anonymous_bytes"]["first"]) / 2 for name, way in ways.items()}
+    assert per_session["normal load"] > weights / 2 > per_session["EP Context + cache"]
+
+
+def test_a_load_with_cache_is_one_out_of_the_page_cache_and_the_other_is_not(fatctx, model, tmp_path, monkeypatch):
+    """S2.25, S2.29: the container is dropped from the page cache before each load of the one row, and no other. The
+    program that drops it is replaced by one that tells."""
+    told = tmp_path / "dropped.txt"
+    (tmp_path / "bin").mkdir()
+    for name, code in (("dd", 0), ("broken", 1)):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\necho \"$@\" >> {told}\nexit {code}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = json.loads(bench(fatctx, model, "--json", "--repeat", 3, "--sessions", 1).stdout)
+    dropped = told.read_text().splitlines()
+    assert len(dropped) == 3 and all(re.search(r"^if=\S+/external\.fatctx iflag=nocache count=0", line) for line in dropped)
+    assert [way["way"] for way in found["ways"] if way["dropped_from_page_cache"]] == ["EP Context load"]
+    assert found["storage"] and found["machine"] and found["model_bytes"] and found["container_bytes"]
+    text = bench(fatctx, model, "--repeat", 1, "--sessions", 1).stdout
+    assert re.search(r"^page cache: +the container is dropped from it before each load of the row EP Context load; warm in "
+                     r"the others$", text, re.MULTILINE)
+    assert re.search(rf"^storage: +{re.escape(found['storage'])}$", text, re.MULTILINE)
+
+    (tmp_path / "bin" / "broken").rename(tmp_path / "bin" / "dd")
+    assert "page cache: warm in every row" in re.sub(" +", " ", bench(fatctx, model, "--repeat", 1, "--sessions", 1).stdout)
+
+
 def test_the_table_has_the_four_columns_of_the_published_one(fatctx, model):
-    """S2.25"""
+    """S2.25: as rows, in their order, and one more."""
     text = bench(fatctx, model, "--repeat", 1, "--sessions", 2, "--runs", 1).stdout
-    for way in WAYS:
-        assert way in text
+    rows = re.search(r"^way +min +median +further, min.*peak RSS\n((?:.+\n)+)", text, re.MULTILINE).group(1).splitlines()
+    assert [re.split("  +", row)[0] for row in rows] == WAYS
     assert "peak RSS" in text and "ONNX Runtime 1." in text
     assert re.search(r"^model: +m\.onnx, [^;]* bytes\); its container .* bytes\)$", text, re.MULTILINE)
     assert " 1 process for each row, one after the other; memory with 2 sessions" in text

@@ -45,6 +45,20 @@ def test_sharing_is_explained_with_its_files_and_the_upstream_page():
     assert "N+1 files" in PAGE and "onnxruntime.ai/docs/execution-providers/EP-Context-Design.html" in PAGE
 
 
+def test_the_section_about_building_has_the_switch_of_cmake_and_programs_and_links_that_exist():
+    """S2.34"""
+    text = section("Building")
+    declared = re.search(r'set\(FATCTX_ONNXRUNTIME (\w+) CACHE STRING ".*: (\w+) \(.*\), (\w+), (\w+)"\)',
+                         (ROOT / "CMakeLists.txt").read_text()).groups()
+    assert declared[0] == declared[1] == "AUTO"
+    assert re.findall(r"^\| `(\w+)`", text, re.M) == list(declared[1:]) and "`-DFATCTX_ONNXRUNTIME=`" in text
+    assert "-DONNXRUNTIME_ROOT=" in text and "ONNXRUNTIME_ROOT" in (ROOT / "cmake" / "FindOnnxRuntime.cmake").read_text()
+    programs = re.findall(r"`(scripts/[\w./]+)`", text)
+    assert programs and all((ROOT / program).is_file() for program in programs)
+    links = re.findall(r"\]\(https://onnxruntime\.ai/docs/([^)]+)\)", text)
+    assert {"build/eps.html", "execution-providers/plugin-ep-libraries/"} <= set(links) and len(links) >= 4
+
+
 def test_the_table_of_versions_names_what_is_tested():
     """S5.19"""
     import onnxruntime

@@ -157,6 +157,22 @@ def test_type_and_path_of_the_backend_are_mutually_exclusive(ctx_gen, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
+def test_without_e_qnn_compiles_and_the_container_and_the_node_say_who_did(command, stand_in, models, tmp_path):
+    """S1.5."""
+    command("ctx-gen", "--library", stand_in, "model1.onnx,model2.onnx")
+    container = package.open(tmp_path / "model1.fatctx")
+    said = {(row.owner, row.key): row.value for record in container.describe().records for row in record.options}
+    assert said["ctx-gen", "execution_provider"] == "qnn" and binary_of(tmp_path / "model1.fatctx").key.backend == "htp"
+    assert {s.context_nodes(tmp_path / name)[0]["source"] for name in ("model1_ctx.onnx", "model2_ctx.onnx")} == {b"Qnn"}
+
+
+def test_one_process_compiles_all_models(ctx_gen, tmp_path):
+    """S1.1: the stand-in writes the graphs of sessions that share into one file, which it remembers in its process."""
+    ctx_gen("--binaries")
+    binary, = tmp_path.glob("*.qnn.bin")
+    assert binary.read_text().count("graph ") == 2
+
+
 # -- the provider's library --------------------------------------------------------------------------------------------
 
 def test_the_library_and_its_backend_are_those_that_the_python_package_names(command, stand_in, models, tmp_path, monkeypatch):

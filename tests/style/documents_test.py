@@ -312,6 +312,27 @@ def test_the_build_matrix_has_every_lane_and_needs_no_vendor_hardware():
 
 
 # Shows S2.26, S2.27, S2.28, S2.29.
+# Words of a section with times about the page cache, and about sizes. Selection reads no file of a container.
+CACHE_STATE = re.compile(r"\b[Ww]arm\b|page cache|nothing in memory|in memory")
+SIZE = re.compile(r"\d ?(KiB|MiB|GiB|kB|MB|GB|bytes)\b|\b256 records\b|\d+ records|one stat")
+
+
+def sections_without(state: re.Pattern, text: str) -> list[str]:
+    """Returns the titles of sections with times that do not match."""
+    return [section.splitlines()[0] for section in re.split(r"^(?=##+ )", text, flags=re.MULTILINE)[1:]
+            if re.search(r"\d (ns|µs|ms|s) \|", section) and not state.search(section)]
+
+
+# Shows S2.29.
+def test_our_own_figures_name_machine_storage_cache_and_sizes():
+    text = text_of("docs/benchmarks.md")
+    head = text.split("\n## ")[0]
+    assert missing(head, ["2 cores of an AMD EPYC", "Linux 6.18", "ext4 on a virtual disk"]) == []
+    assert sections_without(CACHE_STATE, text) == [] and sections_without(SIZE, text) == []
+    planted = "## A\n| x | 5 ms |\n## B\nwarm, 3 MB\n| x | 5 ms |\n"
+    assert sections_without(CACHE_STATE, planted) == ["## A"] and sections_without(SIZE, planted) == ["## A"]
+
+
 def test_the_published_load_times_stand_with_what_is_known_of_them():
     section = section_of("docs/benchmarks.md", "### Published for another machine")
     rows = {row[0]: row[1:5] for row in table_of(section)}

@@ -1,8 +1,10 @@
 #include "tools/bench/ort/figures.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/cli/print.h"
 
@@ -66,6 +68,17 @@ int draw(std::string& svg, int top, const std::string& title, const std::vector<
   return y + 10;
 }
 
+// Says which rows read the container from storage.
+std::string cache_text(const std::vector<WayFigures>& ways) {
+  std::vector<std::string_view> dropped;
+  for (const WayFigures& way : ways) {
+    if (way.dropped) dropped.emplace_back(way.way);
+  }
+  if (dropped.empty()) return "warm in every row";
+  return fmt::format("the container is dropped from it before each load of the row {}; warm in the others",
+                     fmt::join(dropped, ", "));
+}
+
 Json times_json(const Times& times) { return {{"min", times.min}, {"median", times.median}}; }
 
 }  // namespace
@@ -82,6 +95,8 @@ std::string bench_text(const OrtBench& bench) {
                                  size_text(bench.container_bytes)));
   block.add("runtime", bench.runtime);
   block.add("machine", bench.machine);
+  block.add("storage", bench.storage);
+  block.add("page cache", cache_text(bench.ways));
   block.add("figures", fmt::format("{} process{} for each row, one after the other; memory with {}", bench.repetitions,
                                    bench.repetitions == 1 ? "" : "es", count_text(bench.sessions, "session")));
   using Align = Table::Align;
@@ -120,6 +135,7 @@ Json bench_json(const OrtBench& bench) {
   Json ways = Json::array();
   for (const WayFigures& way : bench.ways) {
     ways.push_back({{"way", way.way},
+                    {"dropped_from_page_cache", way.dropped},
                     {"first_seconds", times_json(way.first)},
                     {"further_seconds", times_json(way.further)},
                     {"anonymous_bytes", {{"first", way.anonymous_first}, {"all", way.anonymous_all}}},
@@ -139,6 +155,7 @@ Json bench_json(const OrtBench& bench) {
       {"container_bytes", bench.container_bytes},
       {"runtime", bench.runtime},
       {"machine", bench.machine},
+      {"storage", bench.storage},
       {"repetitions", bench.repetitions},
       {"sessions", bench.sessions},
       {"runs", bench.runs},

@@ -21,6 +21,7 @@ struct WayFigures {
   Times first;
   Times further;  // for each session after the first; 0 if there is none
   std::uint32_t sessions = 1;
+  bool dropped = false;              // the container, from the page cache before each first session
   std::int64_t anonymous_first = 0;  // bytes, with one session
   std::int64_t anonymous_all = 0;    // bytes, with all sessions
   std::int64_t pss_first = 0;
@@ -49,6 +50,7 @@ struct OrtBench {
   std::uint32_t runs = 0;
   std::string machine;
   std::string runtime;
+  std::string storage;  // the file system of the container: "ext4"
   std::vector<WayFigures> ways;
   InnerFigures inner;
   std::vector<RunFigures> run;

@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fatctx/base/result.h"
+#include "fatctx/container.h"
 #include "fatctx/extract.h"
 #include "tools/bench/ort/child.h"
 #include "tools/bench/ort/figures.h"
@@ -148,6 +149,8 @@ class Bench {
       bench.ways.push_back(inside);
     }
     bench.container_bytes = bytes_of({container()});
+    FATCTX_ASSIGN(const Container opened, Container::open(container()));
+    bench.storage = opened.report().filesystem;
     FATCTX_ASSIGN(bench.inner, inner(context));
     if (options_.runs != 0) {
       for (const char* const memory : {"least", "full_speed"}) {
@@ -190,12 +193,14 @@ class Bench {
   }
 
   // Drops the file from the page cache, so that the next read goes to the disk.
-  static void drop_from_cache(const std::string& path) {
+  // Returns false if that is not possible.
+  static bool drop_from_cache(const std::string& path) {
     ProcessRequest request;
     const auto dd = find_program("dd", "");
-    if (!dd) return;
+    if (!dd) return false;
     request.arguments = {*dd, "if=" + path, "iflag=nocache", "count=0", "status=none"};
-    (void)run_process(request);
+    const auto done = run_process(request);
+    return done.ok() && done.value().succeeded();
   }
 
   Result<WayFigures> load(const std::string& name, const std::string& model, const std::string& memory, bool cold) {
@@ -204,7 +209,7 @@ class Bench {
     std::vector<double> first;
     std::vector<double> further;
     for (std::uint32_t i = 0; i < options_.repetitions; ++i) {
-      if (cold) drop_from_cache(container());
+      if (cold) figures.dropped = drop_from_cache(container());
       std::vector<std::string> arguments = {"load",        model,
                                             "--sessions",  std::to_string(options_.sessions),
                                             "--dimension", std::to_string(options_.dimension)};
