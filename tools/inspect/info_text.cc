@@ -277,11 +277,29 @@ std::string plain_records_text(const Container& container, RecordType type) {
   return any ? table.text("  ") : "  none\n";
 }
 
+// Returns a line for a container without weight blobs whose binaries store bytes of each other; else empty.
+std::string shared_without_blob(const Container& container) {
+  const SharedBytes shared(container.records());
+  std::size_t binaries = 0;
+  std::size_t sharing = 0;
+  for (const RecordInfo& record : container.records()) {
+    if (record.type == RecordType::kWeightBlob) return {};
+    if (record.type != RecordType::kContextBinary) continue;
+    ++binaries;
+    if (record.slice_count > 1 || record.recipe || !shared.same_bytes.others(record).empty()) ++sharing;
+  }
+  if (sharing == 0) return {};
+  return fmt::format("  none as a record of its own; {} of {} binaries are stored with bytes of others (--sharing)\n",
+                     sharing, binaries);
+}
+
 }  // namespace
 
 std::string parts_text(const Container& container) {
+  const std::string inside = shared_without_blob(container);
   return "source models\n" + plain_records_text(container, RecordType::kSourceModel) + "\ncontext binaries\n" +
-         binaries_text(container) + "\nshared weights\n" + plain_records_text(container, RecordType::kWeightBlob);
+         binaries_text(container) + "\nshared weights\n" +
+         (inside.empty() ? plain_records_text(container, RecordType::kWeightBlob) : inside);
 }
 
 std::string record_details_text(const Container& container, const ContainerDescription& description) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -114,7 +115,34 @@ class ReportText {
       }
       text += escaped(shortened(line, kLineWidth)) + "\n";
     }
+    text += references();
     return text.empty() ? text : text + "\n";
+  }
+
+  // Returns a line for each weight blob. Binaries that refer to it share it without bytes of their own.
+  [[nodiscard]] std::string references() const {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> users;
+    for (const RecordInfo& record : container_.records()) {
+      for (const std::uint32_t weights : record.weights) users[weights].push_back(record.id);
+    }
+    std::string text;
+    for (const auto& [weights, binaries] : users) {
+      const auto record = container_.record(weights);
+      if (!record.ok()) continue;
+      text += escaped(shortened(fmt::format("{}, {}, is stored once for {}: {}", name_of(weights),
+                                            short_size_text(record.value().size_bytes),
+                                            count_text(binaries.size(), "record"), fmt::join(names_of(binaries), ", ")),
+                                kLineWidth)) +
+              "\n";
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const std::vector<std::uint32_t>& ids) const {
+    std::vector<std::string> names;
+    names.reserve(ids.size());
+    for (const std::uint32_t id : ids) names.push_back(name_of(id));
+    return names;
   }
 
   [[nodiscard]] std::string groups() const {

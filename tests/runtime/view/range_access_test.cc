@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
+#include <optional>
 
 #include "runtime/small_model.h"
 
@@ -100,30 +99,6 @@ TEST_F(RangeAccessTest, TheMappingLivesAsLongAsTheLastAccess) {
   EXPECT_EQ(*range.data, testing::pattern(1, 1)[0]);
   copy.reset();
   EXPECT_EQ(testing::mappings_of(path_), 0);
-}
-
-// Shows S5.17.
-TEST_F(RangeAccessTest, ThreadsProvideAndReleaseAtOnce) {
-  std::atomic<int> balance{0};
-  const RangeAccess access(weights(), {.provided = [&](ByteView) -> Status {
-                                         ++balance;
-                                         return Done{};
-                                       },
-                                       .released = [&](ByteView) { --balance; }});
-  std::vector<std::thread> threads;
-  for (std::uint64_t t = 0; t < 16; ++t) {
-    threads.emplace_back([&access, t] {
-      for (std::uint64_t i = 0; i < 200; ++i) {
-        const auto range = access.provide((t * 200 + i) * 50 % 190'000, 64);
-        ASSERT_TRUE(range.ok());
-        ASSERT_TRUE(access.release(range.value().id).ok());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-
-  EXPECT_EQ(balance, 0);
-  EXPECT_EQ(access.outstanding(), 0U);
 }
 
 }  // namespace range_access_test
