@@ -40,7 +40,7 @@ def rows_of(text: str) -> list[tuple[str, str, str]]:
 
 # Tests of the lane that runs on request only, and tests that read documents and run nothing.
 ON_REQUEST = ("tests/qnn/",)
-OF_DOCUMENTS = ("tests/style/", "tests/ort/document_test.py")
+OF_DOCUMENTS = ("tests/style/", "tests/ort/document_test.py", "tests/cli/docs_test.py")
 STATES = ("shown by ", "shown on request by ", "documented, shown by ")
 
 
@@ -74,6 +74,23 @@ def violations(rows: list[tuple[str, str, str]], tests: set[str]) -> list[str]:
     return found
 
 
+CONFLICTS = [f"X{number}" for number in range(1, 10)]
+
+
+def conflict_violations(text: str, tests: set[str]) -> list[str]:
+    """Checks the table of contradictions: each once, with a decision and tests that exist, one of which runs something."""
+    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines() if re.match(r"^\| X\d", line)]
+    found = [f"{id}: {sum(row[0] == id for row in rows)} rows" for id in CONFLICTS if sum(row[0] == id for row in rows) != 1]
+    for row in rows:
+        if row[0] not in CONFLICTS or len(row) != 4 or not all(row):
+            found.append(f"{row[0]}: no such id, or the row is broken")
+            continue
+        names = [name.strip().strip("`") for name in row[3].split(",")]
+        found += [f"{row[0]}: no test is called {name}" for name in names if name not in tests]
+        found += weak_evidence(row[0], "shown by", names)
+    return found
+
+
 def quoted_ids(text: str) -> set[str]:
     """Returns the ids behind "Shows" in comments of tests."""
     return {id for sentence in re.findall(r"\bShows\b((?:\s*(?://|#)?\s*(?:and\s+)?S\d+\.\d+,?)+)", text)
@@ -82,6 +99,18 @@ def quoted_ids(text: str) -> set[str]:
 
 def test_every_feature_has_one_row_and_a_true_state():
     assert violations(rows_of(text_of("docs/features.md")), existing_tests()) == []
+
+
+def test_every_contradiction_is_decided():
+    assert conflict_violations(text_of("docs/features.md"), existing_tests()) == []
+
+
+def test_planted_contradictions_are_found():
+    good = [f"| {id} | a (S1.1, S1.2) | b | `Toc.IsThere` |" for id in CONFLICTS]
+    assert conflict_violations("\n".join(good), {"Toc.IsThere"}) == []
+    for row in ("", "| X1 | a | b | `Toc.Gone` |", "| X1 | a | `Toc.IsThere` |", "| X1 | a | b | `tests/qnn/a_test.py::test_a` |"):
+        assert conflict_violations("\n".join([row, *good[1:]]), {"Toc.IsThere", *WEAK}), row
+    assert conflict_violations("\n".join([*good, "| X10 | a | b | `Toc.IsThere` |"]), {"Toc.IsThere"})
 
 
 def test_ids_in_tests_exist():
