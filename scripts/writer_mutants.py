@@ -3,14 +3,17 @@
 
 Works on a copy of the checkout. There each place that can be broken gets a number and a switch: a check whose error is
 ignored, a statement left out, a condition negated, a comparison that takes one value more or less, a number off by one.
-The tests are built once and run once without a mutant: that tells which suites reach which place, and how long they
-take. Then each mutant is tried with only those suites, the quickest first. A mutant that no test notices is a survivor:
-it needs a test, or a row with the reason in tests/mutants/survivors.txt.
+The tests are built once. Each test is run once by itself without a mutant: that tells which places it reaches and how
+long it takes. Then each mutant is tried with the tests that reach its place, the quickest first, many in one process. A
+test that fails is run once more by itself, because it counts only if it fails again. A mutant that no test notices is a
+survivor: it needs a test, or a row with the reason in tests/mutants/survivors.txt.
 
-    scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--list]
+    scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--effort SECONDS]
+                              [--minutes N] [--keep] [--list | --report]
 
-Caught mutants are kept in FOLDER/caught.txt and are not tried again until a source or a test changes (--keep: not even
-then). Exit status: 0 no survivor without a reason, 1 survivors, 2 it could not be tried.
+FOLDER/results.tsv keeps every result at once, so that a run which was stopped goes on where it was. Results count until
+a source or a test changes. With --keep mutants that were caught stay caught, and survivors are tried again.
+Exit status: 0 no survivor without a reason, 1 survivors, 2 it could not be tried, 3 --minutes were over before the end.
 """
 
 import argparse
@@ -18,6 +21,7 @@ import concurrent.futures
 import dataclasses
 import hashlib
 import os
+import pickle
 import random
 import re
 import resource
@@ -30,211 +34,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mutant_switches import MOST_PLACES, SWITCH, SWITCH_HEADER, CannotTry, Mutant, blanked, edits_of, mutate
+
 ROOT = Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "tests/mutants/survivors.txt"
-FILES = [f"src/container/{name}.cc" for name in (
-    "edit/append_rows", "edit/appender", "edit/present_bytes", "edit/repair", "edit/replacing", "edit/restore",
-    "edit/rewrite", "edit/sign", "write/check_opens", "write/copy_payload", "write/header_build", "write/packer",
-    "write/plan", "write/publish_records", "write/toc_build", "write/toc_rows")] + [
-    f"src/runtime/{name}.cc" for name in (
-        "open/file_mapping", "open/mapped_container", "open/registry", "view/composed_view", "view/record_copy",
-        "view/stitched_view", "view/view_cache")]
+FOLDERS = ["src/container/edit", "src/container/write", "src/runtime/open", "src/runtime/view"]
+FILES = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).glob("*.cc"))
 COPIED = ["CMakeLists.txt", "cmake", "data", "docs", "include", "samples", "src", "tests"]
-# Suites that take longer than this with the shipped code are left to their own proofs.
-SUITE_SECONDS = 30
-PROGRAMS = {
-    "container_tests": "Append*.*:Adding.*:Rewrite.*:Merge.*:Counters.*:Packer.*:Repair*.*:RoundTrip*.*:PackBytes.*:"
-                       "PackPages.*:PagePlan.*:PartPlan.*:BytePlan.*:DistinctBytes.*:StoredOverlap.*:TocRows.*:"
-                       "WorkedExample.*:ColdRecord.*:SharingRules.*:TargetFilters.*:Sliced*.*:Evidence.*",
-    "runtime_tests": "AppendToOpenFile.*:Signed.*:Forged.*:Registry.*:ViewCache*.*:Composed*.*:Stitched*.*:"
-                     "FileMapping*.*:OnDamage*.*:Hazard*.*:RecordMemory*.*:PrivateCopy*.*:RepairFile*.*:ContainerTest*.*:"
-                     "Container.*:WaysIn*.*:Verify*.*:SessionMemory*.*:Above4GiB.*:NewerVersion.*",
-    "faults_tests": "AppendFaults*.*:*/AppendFaults*.*:FullDisk*:AppendAllocationFails.*:CacheFolderFaults.*",
-    "crash_tests": "AppendProtocol.*:TornSlots.*",
-}
+PROGRAMS = ["container_tests", "runtime_tests", "faults_tests", "crash_tests"]
+# A test that takes longer than this with the shipped code is left to its own proof.
+TEST_SECONDS = 40
 AMOUNTS = {"FATCTX_HAZARD_ROUNDS": "30", "FATCTX_CRASH_STATES": "20000", "FATCTX_CRASH_SEED": "1"}
 MEMORY = 8 << 30  # limit for a test program: a mutant may allocate any amount
-
-SWITCH_HEADER = """// Written by scripts/writer_mutants.py.
-#pragma once
-#pragma GCC system_header  // without warnings
-#include <utility>
-#include "fatctx/base/result.h"
-namespace fatctx_mutants {
-bool on(int place) noexcept;
-template <typename T>
-fatctx::Status unless(int place, T&& result) {
-  if (on(place) || result.ok()) return fatctx::Done{};
-  return std::forward<T>(result).error();
-}
-template <typename T>
-bool flip(int place, T&& value) { return static_cast<bool>(value) != on(place); }
-template <int Place> struct Less {};
-template <int Place> struct LessEqual {};
-template <int Place> struct Greater {};
-template <int Place> struct GreaterEqual {};
-template <int Place> struct Equal {};
-template <int Place> struct Unequal {};
-template <typename Comparison, typename Left> struct Half { const Left& left; };
-#define FATCTX_MUTANTS_COMPARE(Name, shipped, broken)                                                         \\
-  template <typename Left, int Place> Half<Name<Place>, Left> operator<(const Left& left, Name<Place>) {      \\
-    return {left};                                                                                            \\
-  }                                                                                                           \\
-  template <typename Left, int Place, typename Right>                                                         \\
-  bool operator>(Half<Name<Place>, Left> half, const Right& right) {                                          \\
-    return on(Place) ? (half.left broken right) : (half.left shipped right);                                  \\
-  }
-FATCTX_MUTANTS_COMPARE(Less, <, <=)
-FATCTX_MUTANTS_COMPARE(LessEqual, <=, <)
-FATCTX_MUTANTS_COMPARE(Greater, >, >=)
-FATCTX_MUTANTS_COMPARE(GreaterEqual, >=, >)
-FATCTX_MUTANTS_COMPARE(Equal, ==, !=)
-FATCTX_MUTANTS_COMPARE(Unequal, !=, ==)
-}  // namespace fatctx_mutants
-"""
-SWITCH = """// Written by scripts/writer_mutants.py.
-#include "mutant_switch.h"
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <cstdlib>
-namespace fatctx_mutants {
-namespace {
-constexpr int kMost = 1 << 16;
-struct State {
-  int place = -1;
-  volatile char* reached = nullptr;  // a file that children write to as well
-  State() {
-    if (const char* text = std::getenv("FATCTX_MUTANT")) place = std::atoi(text);
-    const char* log = std::getenv("FATCTX_MUTANT_LOG");
-    const int file = log == nullptr ? -1 : ::open(log, O_RDWR | O_CLOEXEC);
-    if (file < 0) return;
-    void* const map = ::mmap(nullptr, kMost, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (map != MAP_FAILED) reached = static_cast<char*>(map);
-    ::close(file);
-  }
-};
-const State state;
-}  // namespace
-bool on(int at) noexcept {
-  if (state.reached != nullptr) state.reached[at] = 1;
-  return at == state.place;
-}
-}  // namespace fatctx_mutants
-"""
-MOST_PLACES = 1 << 16
-COMPARISONS = {"<": "Less", "<=": "LessEqual", ">": "Greater", ">=": "GreaterEqual", "==": "Equal", "!=": "Unequal"}
-
-
-class CannotTry(Exception):
-    pass
-
-
-@dataclasses.dataclass(frozen=True)
-class Mutant:
-    place: int
-    file: str
-    line: int
-    kind: str
-    text: str  # the line
-    nth: int   # number among those with the same file, kind and text
-
-    @property
-    def key(self) -> str:
-        return f"{self.file} | {self.kind} | {self.text}" + (f" | {self.nth}" if self.nth else "")
-
-
-@dataclasses.dataclass(frozen=True)
-class Edit:
-    at: int
-    kind: str
-    insertions: tuple[tuple[int, str], ...]  # with {} for the place
-    cut: tuple[int, int] = (0, 0)            # a range that the insertion at its first byte replaces
-
-
-def blanked(text: str) -> str:
-    """Returns only the code: comments, and text between quotes, become spaces."""
-    def blank(match: re.Match) -> str:
-        return re.sub(r"[^\n]", " ", match[0])
-    return re.sub(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|(?<![0-9a-zA-Z])'(?:\\.|[^'\\\n])+'|^[ \t]*#[^\n]*", blank, text,
-                  flags=re.DOTALL | re.MULTILINE)
-
-
-def closing(code: str, opening: int) -> int:
-    """Returns the index of the parenthesis that closes the one at `opening`."""
-    depth = 0
-    for index in range(opening, len(code)):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(code[index], 0)
-        if depth == 0:
-            return index
-    raise CannotTry("a parenthesis has no end")
-
-
-def edits_of(code: str) -> Iterator[Edit]:
-    for found in re.finditer(r"\bFATCTX_TRY\(", code):
-        end = closing(code, found.end() - 1)
-        yield Edit(found.start(), "error ignored",
-                   ((found.end(), "fatctx_mutants::unless({}, "), (end, ")")))
-        yield Edit(found.start(), "check left out", ((found.start(), "if (fatctx_mutants::on({})) {{}} else "),))
-    for found in re.finditer(r"\bif \(", code):
-        end = closing(code, found.end() - 1)
-        begin = max(found.end(), code.rfind(";", found.end(), end) + 1)
-        if re.match(r"\s*(const )?(auto|[\w:]+(<[^()]*>)?)[&*]* (const )?\w+ = ", code[begin:end]):
-            continue  # it declares a variable that it tests
-        yield Edit(found.start(), "condition negated", ((begin, "fatctx_mutants::flip({}, "), (end, ")")))
-    for found in re.finditer(r" (<=|>=|==|!=|<|>) ", code):
-        head = code[code.rfind("\n", 0, found.start()) + 1:found.start()]
-        if re.search(r"\b(static_assert|constexpr|template|operator)\b", head):
-            continue
-        kind = {"==": "equality negated", "!=": "equality negated"}.get(found[1], "bound moved")
-        yield Edit(found.start(), kind, ((found.start(), f" <fatctx_mutants::{COMPARISONS[found[1]]}<{{}}>{{{{}}}}> "),),
-                   (found.start(), found.end()))
-    for found in re.finditer(r" [+-] 1\b(?![.'uUlL])", code):
-        head = code[code.rfind("\n", 0, found.start()) + 1:found.start()]
-        if re.search(r"\b(static_assert|constexpr)\b", head):
-            continue
-        yield Edit(found.start(), "off by one", ((found.end() - 1, "(fatctx_mutants::on({}) ? 2 : 1)"),),
-                   (found.end() - 1, found.end()))
-    for found in re.finditer(r"\breturn (true|false);", code):
-        yield Edit(found.start(), "answer negated", ((found.start(1), "fatctx_mutants::flip({}, "), (found.end(1), ")")))
-    statement = r"^[ ]+((?:\+\+|--)?[A-Za-z_*][\w.:>\[\]()-]*?(?: (?:=|\+=|-=|\|=) [^\n]+|\([^\n]*\))?;)[ ]*$"
-    for found in re.finditer(statement, code, re.MULTILINE):
-        body = found[1]
-        if re.match(r"(return|FATCTX_\w+|break|continue|using|if|for|while|switch|case|static_assert|default|goto|else)\b", body) or \
-                not re.search(r"[=(]|\+\+|--", body) or body.count("(") != body.count(")") or body.count("{") != body.count("}"):
-            continue
-        before = code[:found.start()].rstrip()
-        if before and before[-1] not in ";{}" and not re.search(r"(\)|\belse|:)$", before):
-            continue  # the end of a longer statement
-        if before.endswith(")") and not re.search(r"\n[ ]*(\} else )?(if|for|while) \(", before[before.rfind("\n"):]):
-            continue
-        yield Edit(found.start(1), "statement left out", ((found.start(1), "if (fatctx_mutants::on({})) {{}} else "),))
-
-
-def mutate(name: str, text: str, first: int, without: set[int]) -> tuple[str, list[Mutant]]:
-    """Returns the text with switches, except in lines of `without`, and its mutants. Lines and places keep their numbers."""
-    code = blanked(text)
-    mutants: list[Mutant] = []
-    insertions: list[tuple[int, int, str, int]] = []  # position, order, text, position to continue from
-    seen: dict[tuple[str, str], int] = {}
-    lines = text.split("\n")
-    for place, edit in enumerate(sorted(edits_of(code), key=lambda one: (one.at, one.kind)), first):
-        line = text.count("\n", 0, edit.at) + 1
-        said = lines[line - 1].strip()
-        nth = seen.get((edit.kind, said), 0)
-        seen[edit.kind, said] = nth + 1
-        if line in without or any(line <= bad <= text.count("\n", 0, edit.insertions[-1][0]) + 1 for bad in without):
-            continue
-        mutants.append(Mutant(place, name, line, edit.kind, said, nth))
-        for number, (at, what) in enumerate(edit.insertions):
-            to = edit.cut[1] if edit.cut[1] and number == 0 else at
-            insertions.append((at, len(insertions) if number == 0 else -len(insertions), what.format(place), to))
-    out, last = [], 0
-    for at, _, what, to in sorted(insertions):
-        out += [text[last:at], what]
-        last = max(last, to)
-    out.append(text[last:])
-    return f'#pragma GCC system_header\n#include "mutant_switch.h"\n#line 1 "{name}"\n' + "".join(out), mutants
+# Tests up to so many seconds run together before slower ones, and a process gets tests for about as long.
+STEPS = (0.1, 0.5, 2, 8, TEST_SECONDS)
+PROCESS_SECONDS = (1, 3, 8, 16, TEST_SECONDS)
 
 
 def run(command: list, **more) -> subprocess.CompletedProcess:
@@ -312,71 +126,155 @@ class Build:
             raise CannotTry(f"{first} places, {MOST_PLACES} at most")
 
 
-@dataclasses.dataclass
-class Suite:
+@dataclasses.dataclass(frozen=True)
+class Test:
     program: str
-    tests: str  # a filter of googletest
-    seconds: float = 0
-    reached: bytes = b""
+    name: str
+    seconds: float
+    reached: frozenset[int]  # places
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.name}"
 
 
-def limits() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def limits_for(seconds: float):
+    """Returns what sets the limits of a process that takes so long with the shipped code."""
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        # Processor time, because a loop without end must not be mistaken for a machine that has other work.
+        most = int(10 + 5 * seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
+    return limits
+
+
+def failed_test(output: str) -> str:
+    """Returns the test that a failed program names, or else the one that it ended in."""
+    failed = re.search(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", output, re.MULTILINE)
+    begun = re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)
+    return failed[1] if failed else begun[-1] if begun else ""
+
+
+def test_names(listed: str) -> Iterator[str]:
+    """Yields the names that --gtest_list_tests prints."""
+    suite = ""
+    for line in listed.splitlines():
+        name = line.partition("#")[0].strip()
+        if line.startswith("  ") and suite and "DISABLED_" not in suite + name:
+            yield suite + name
+        elif re.match(r"[\w/]+\.$", name):
+            suite = name
+
+
+def batches(tests: list[Test]) -> Iterator[list[Test]]:
+    """Yields tests of one program that run in one process, the quickest first."""
+    below = 0.0
+    for step, most in zip(STEPS, PROCESS_SECONDS):
+        for program in PROGRAMS:
+            batch: list[Test] = []
+            for test in tests:
+                if test.program != program or not (below <= test.seconds < step):
+                    continue
+                if batch and sum(one.seconds for one in batch) + test.seconds > most:
+                    yield batch
+                    batch = []
+                batch.append(test)
+            if batch:
+                yield batch
+        below = step
 
 
 class Tests:
     def __init__(self, tree: Path, folder: Path, jobs: int):
         self.programs, self.folder = tree / "tests", folder
+        self.unsteady: set[Test] = set()
+        kept = folder / "reached.pickle"
+        known: dict[tuple[str, str], Test | None] = pickle.loads(kept.read_bytes()) if kept.is_file() else {}
+        wanted: list[tuple[str, str, str]] = []
+        for program in PROGRAMS:
+            digest = hashlib.sha256((self.programs / program).read_bytes()).hexdigest()
+            listed = run([self.programs / program, "--gtest_list_tests"]).stdout
+            wanted += [(digest, program, name) for name in test_names(listed)]
+        new = [one for one in wanted if (one[0], one[2]) not in known]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            self.suites = [suite for suite in pool.map(self._measure, self._listed()) if suite]
-        self.suites.sort(key=lambda suite: suite.seconds)
+            for (digest, _, name), test in zip(new, pool.map(lambda one: self._measured(*one[1:]), new)):
+                known[digest, name] = test
+        known = {(digest, name): known[digest, name] for digest, _, name in wanted}
+        kept.write_bytes(pickle.dumps(known))
+        self.tests = sorted((test for test in known.values() if test), key=lambda test: test.seconds)
+        self.left_out = [name for (_, name), test in known.items() if not test]
+        self.of_place: dict[int, list[Test]] = {}
+        for test in self.tests:
+            for place in test.reached:
+                self.of_place.setdefault(place, []).append(test)
 
-    def _listed(self) -> list[Suite]:
-        suites = []
-        for program, tests in PROGRAMS.items():
-            listed = run([self.programs / program, "--gtest_list_tests", f"--gtest_filter={tests}"]).stdout
-            suites += [Suite(program, f"{name}.*") for name in re.findall(r"^(\S+)\.", listed, re.MULTILINE)]
-        return suites
-
-    def passes(self, suite: Suite, timeout: float, **environment: str) -> bool:
-        """Returns true if the suite passes. A crash or a run without end is a failure like any other."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as temporary:
+    def _failing(self, program: str, names: list[str], seconds: float, wall: float, **environment: str) -> str | None:
+        """Returns null if all pass, or else the test that failed; a crash and a run without end are failures too."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as temporary, \
+                tempfile.TemporaryFile(mode="w+", dir=self.folder, errors="replace") as out:
             process = subprocess.Popen(
-                [self.programs / suite.program, f"--gtest_filter={suite.tests}", "--gtest_brief=1", "--gtest_fail_fast"],
-                env={**os.environ, **AMOUNTS, "TMPDIR": temporary, **environment}, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=limits, start_new_session=True)
+                [self.programs / program, f"--gtest_filter={':'.join(names)}", "--gtest_fail_fast"],
+                env={**os.environ, **AMOUNTS, "TMPDIR": temporary, **environment}, stdout=out, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, preexec_fn=limits_for(seconds), start_new_session=True)
             try:
-                return process.wait(timeout) == 0
+                passed = process.wait(wall) == 0
             except subprocess.TimeoutExpired:
-                return False
+                passed = False
             finally:
                 try:
                     os.killpg(process.pid, 9)  # its children too
                 except ProcessLookupError:
                     pass
                 process.wait()
+            if passed:
+                return None
+            out.seek(0)
+            return failed_test(out.read(4 << 20))
 
-    def _measure(self, suite: Suite) -> Suite | None:
+    def _measured(self, program: str, name: str) -> Test | None:
         log = self.folder / f"reached-{threading.get_ident()}"
         log.write_bytes(bytes(MOST_PLACES))
         started = time.monotonic()
-        passed = self.passes(suite, SUITE_SECONDS, FATCTX_MUTANT_LOG=str(log))
-        suite.seconds = time.monotonic() - started
-        suite.reached = log.read_bytes()
+        failing = self._failing(program, [name], TEST_SECONDS, 2 * TEST_SECONDS, FATCTX_MUTANT_LOG=str(log))
+        seconds = time.monotonic() - started
+        reached = frozenset(place for place, byte in enumerate(log.read_bytes()) if byte)
         log.unlink()
-        if not passed:
-            print(f"{'too long' if suite.seconds >= SUITE_SECONDS else 'fails by itself'}: {suite.program} {suite.tests}")
+        if failing is not None or seconds >= TEST_SECONDS:
+            print(f"{'too long' if seconds >= TEST_SECONDS else 'fails by itself'}: {program} {name}", flush=True)
             return None
-        return suite
+        return Test(program, name, seconds, reached)
 
-    def notice(self, mutant: Mutant) -> str:
-        """Returns the suite that fails, or an empty text."""
-        for suite in self.suites:
-            if suite.reached[mutant.place] and \
-                    not self.passes(suite, 10 + 10 * suite.seconds, FATCTX_MUTANT=str(mutant.place)):
-                return f"{suite.program} {suite.tests}"
-        return ""
+    def _caught_by(self, place: int, batch: list[Test]) -> Test | None:
+        """Returns a test of the batch that fails for the mutant, and fails again by itself."""
+        environment = {"FATCTX_MUTANT": str(place)}
+        while batch:
+            seconds = sum(test.seconds for test in batch)
+            failing = self._failing(batch[0].program, [test.name for test in batch], seconds, 60 + 10 * seconds, **environment)
+            if failing is None:
+                return None
+            by = next((test for test in batch if test.name == failing), batch[0])
+            if self._failing(by.program, [by.name], by.seconds, 60 + 10 * by.seconds, **environment) is not None:
+                return by
+            batch = [test for test in batch if test is not by]
+        return None
+
+    def notice(self, mutant: Mutant, first: list[Test], effort: float) -> tuple[Test | None, bool]:
+        """Returns the test that fails, or null and whether all of them were tried within `effort` seconds (0: no limit)."""
+        tests = self.of_place.get(mutant.place, [])
+        likely = [test for test in first if mutant.place in test.reached]
+        for program in PROGRAMS:
+            found = self._caught_by(mutant.place, [test for test in likely if test.program == program])
+            if found:
+                return found, True
+        spent = 0.0
+        for batch in batches([test for test in tests if test not in likely]):
+            spent += sum(test.seconds for test in batch)
+            if effort and spent > effort:
+                return None, False
+            found = self._caught_by(mutant.place, batch)
+            if found:
+                return found, True
+        return None, True
 
 
 def accepted() -> dict[str, str]:
@@ -396,70 +294,118 @@ def digest_of_checkout() -> str:
     digest = hashlib.sha256()
     for name in COPIED:
         for file in sorted((ROOT / name).rglob("*") if (ROOT / name).is_dir() else [ROOT / name]):
-            if file.is_file() and file.suffix in {".cc", ".h", ".txt", ".in"}:
+            if file.is_file() and file.suffix in {".cc", ".h", ".txt", ".in"} and file != SURVIVORS:
                 digest.update(file.read_bytes())
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]
 
 
-def caught_before(log: Path, keep: bool) -> set[str]:
-    """Returns the keys of the log. Starts a new log if it belongs to another checkout."""
-    head = f"# {digest_of_checkout()}"
-    lines = log.read_text().splitlines() if log.is_file() else []
-    if not lines or (lines[0] != head and not keep):
-        log.write_text(head + "\n")
-        return set()
-    return {line.partition(" <- ")[0] for line in lines[1:]}
+class Results:
+    """The file of results. A row is the key, the word caught, survived or unfinished, and the test or the checkout."""
+
+    def __init__(self, path: Path, keep: bool):
+        self.path, self.digest, self._lock = path, digest_of_checkout(), threading.Lock()
+        self.caught: dict[str, str] = {}
+        self.survived: dict[str, bool] = {}  # whether all tests were tried
+        text = path.read_text() if path.is_file() else ""
+        if text and not text.endswith("\n"):  # the last run ended in a row
+            path.write_text(text[:text.rfind("\n") + 1])
+        rows = [line.split("\t") for line in text.splitlines()]
+        for key, word, what, checkout in (row for row in rows if len(row) == 4):
+            if checkout != self.digest and not (keep and word == "caught"):
+                continue
+            self._take(key, word, what)
+
+    def _take(self, key: str, word: str, what: str) -> None:
+        if word == "caught":
+            self.caught[key] = what
+            self.survived.pop(key, None)
+        else:
+            self.survived[key] = word == "survived"
+
+    def add(self, key: str, word: str, what: str = "") -> None:
+        with self._lock, self.path.open("a") as out:
+            self._take(key, word, what)
+            out.write(f"{key}\t{word}\t{what}\t{self.digest}\n")
 
 
-def try_all(chosen: list[Mutant], tests: Tests, log: Path, before: set[str], jobs: int) -> list[Mutant]:
-    reasons = accepted()
-    survivors: list[Mutant] = []
-    lock = threading.Lock()
+def try_all(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, effort: float, ends: float) -> None:
+    """Tries what has no result yet, until the time `ends`."""
+    by_name = {str(test): test for test in tests.tests}
+    caught = {mutant.place: by_name[results.caught[mutant.key]] for mutant in chosen
+              if results.caught.get(mutant.key) in by_name}
 
     def one(mutant: Mutant) -> None:
-        if mutant.key in before:
+        if mutant.key in results.caught or results.survived.get(mutant.key) or time.monotonic() > ends or \
+                (mutant.key in results.survived and effort):
             return
-        by = tests.notice(mutant)
-        with lock:
-            if by:
-                with log.open("a") as out:
-                    out.write(f"{mutant.key} <- {by}\n")
-                return
-            reached = any(suite.reached[mutant.place] for suite in tests.suites)
-            reason = reasons.get(mutant.key)
-            if not reason:
-                survivors.append(mutant)
-            print(f"{f'accepted: {reason}' if reason else 'SURVIVED' if reached else 'SURVIVED, no test comes here'}\n"
-                  f"  {mutant.file}:{mutant.line}: {mutant.kind}: {mutant.text}\n  {mutant.key}", flush=True)
+        # What caught the neighbours is likely to catch this one.
+        near = sorted(dict(caught), key=lambda place: abs(place - mutant.place))[:6]
+        by, finished = tests.notice(mutant, list({caught[place] for place in near if caught[place].seconds < 1}), effort)
+        if by:
+            caught[mutant.place] = by
+        results.add(mutant.key, "caught" if by else "survived" if finished else "unfinished", str(by or ""))
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, mutant) for mutant in chosen]):
             done.result()
-    return survivors
+
+
+def report(chosen: list[Mutant], results: Results, reached: set[int] | None = None) -> int:
+    """Prints survivors and a sum, and returns the exit status."""
+    reasons = accepted()
+    listed = survived = unfinished = untried = 0
+    for mutant in chosen:
+        reason = reasons.get(mutant.key)
+        if mutant.key in results.caught:
+            if reason:
+                print(f"caught, and needs no reason: {mutant.key}\n  by {results.caught[mutant.key]}")
+            continue
+        if mutant.key not in results.survived:
+            untried += 1
+            continue
+        finished = results.survived[mutant.key]
+        listed += bool(reason)
+        survived += not reason and finished
+        unfinished += not reason and not finished
+        if not reason:
+            what = "SURVIVED" if finished else "SURVIVED SO FAR"
+            if reached is not None and mutant.place not in reached:
+                what += ", no test comes here"
+            print(f"{what}\n  {mutant.file}:{mutant.line}: {mutant.kind}: {mutant.text}\n  {mutant.key}")
+    caught = sum(mutant.key in results.caught for mutant in chosen)
+    print(f"{len(chosen)} mutants: {caught} caught, {listed} listed with a reason, {survived} survived, "
+          f"{unfinished} survived so far, {untried} not tried")
+    return 1 if survived else 3 if unfinished or untried else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--build", type=Path, help="keep the copy, its build and the caught mutants here")
+    parser.add_argument("--build", type=Path, help="keep the copy, its build and the results here")
     parser.add_argument("--only", default="", help="try only the mutants whose file, kind or line holds this text")
     parser.add_argument("--sample", type=int, default=0, help="try only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--keep", action="store_true", help="believe results from before a source or test changed")
+    parser.add_argument("--effort", type=float, default=0, help="give a mutant no more than so many seconds of tests")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after so many minutes")
+    parser.add_argument("--keep", action="store_true", help="believe what was caught before a source or test changed")
     parser.add_argument("--list", action="store_true", help="say what there is and try nothing")
+    parser.add_argument("--report", action="store_true", help="print the results in FOLDER and try nothing")
     arguments = parser.parse_args()
+    ends = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
 
     def choose(mutants: list[Mutant]) -> list[Mutant]:
         chosen = [mutant for mutant in mutants if arguments.only in mutant.key]
         if arguments.sample and arguments.sample < len(chosen):
-            chosen = random.Random(arguments.seed).sample(chosen, arguments.sample)
+            chosen = sorted(random.Random(arguments.seed).sample(chosen, arguments.sample), key=lambda mutant: mutant.place)
         return chosen
 
     try:
-        if arguments.list:
+        if arguments.list or (arguments.report and arguments.build):
             all_of_them: list[Mutant] = []
             for name in FILES:
                 all_of_them += mutate(name, (ROOT / name).read_text(), len(all_of_them), set())[1]
+            if arguments.report:
+                return report(choose(all_of_them), Results(arguments.build / "results.tsv", arguments.keep))
             for mutant in choose(all_of_them):
                 print(mutant.key)
             return 0
@@ -469,15 +415,14 @@ def main() -> int:
             build = Build(folder, arguments.jobs)
             tests = Tests(build.tree, folder, arguments.jobs)
             chosen = choose(build.mutants)
-            before = caught_before(folder / "caught.txt", arguments.keep)
-            print(f"{len(build.mutants)} places, {build.left_out} lines without a switch, {len(tests.suites)} suites, "
-                  f"{len(chosen)} mutants to try", flush=True)
-            survivors = try_all(chosen, tests, folder / "caught.txt", before, arguments.jobs)
+            results = Results(folder / "results.tsv", arguments.keep)
+            print(f"{len(build.mutants)} places, {build.left_out} lines without a switch, {len(tests.tests)} tests, "
+                  f"{len(tests.left_out)} too long or failing by themselves, {len(chosen)} mutants to try", flush=True)
+            try_all(chosen, tests, results, arguments.jobs, arguments.effort, ends)
+            return report(chosen, results, set(tests.of_place))
     except CannotTry as reason:
         print(f"writer_mutants: {reason}", file=sys.stderr)
         return 2
-    print(f"{len(chosen)} mutants, {len(chosen) - len(survivors)} caught or accepted, {len(survivors)} survived")
-    return 1 if survivors else 0
 
 
 if __name__ == "__main__":

@@ -88,5 +88,22 @@ TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
   EXPECT_TRUE(is_ok(acquire(container)));
 }
 
+TEST_F(CacheFolderFaults, AFileThatSomebodyRemovesWhileTheFolderIsListedIsLeftOut) {
+  const OpenOptions options{.cache_folder = cache_.path()};
+  { ASSERT_TRUE(is_ok(acquire(Container::open(path_, options).value()))); }
+  const std::string file = cache_.path() + "/" + list_view_cache(cache_.path()).value().at(0).name;
+
+  // The first openat() opens the folder for its list; any later one opens a file of the list.
+  int opens = 0;
+  const faults::Before before("openat", [&] {
+    if (++opens > 1) std::filesystem::remove(file);
+  });
+  const auto listed = list_view_cache(cache_.path());
+
+  ASSERT_TRUE(is_ok(listed));
+  EXPECT_TRUE(listed.value().empty());
+  EXPECT_FALSE(std::filesystem::exists(file)) << "was it removed in between at all?";
+}
+
 }  // namespace cache_folder_test
 }  // namespace fatctx

@@ -515,6 +515,21 @@ TEST_F(ViewCacheFiles, RequiredMappingForbidsItAndCopiesDoNotNeedIt) {
   EXPECT_TRUE(files().empty());
 }
 
+TEST_F(ViewCacheFiles, RequiredMappingForbidsItWhateverElseIsAllowedAndLives) {
+  const std::size_t chip = mixed();
+  OpenOptions options = cached();
+  options.max_copied_bytes = kEnough;
+  options.file_mapping = FileMapping::kRequire;
+  const std::uint32_t id = open().find(name(chip)).value().id;
+  EXPECT_TRUE(fails_with(acquire(chip, options), ErrorCode::kCopyNotAllowed));
+  EXPECT_TRUE(fails_with(open(options).access_path_of(id), ErrorCode::kCopyNotAllowed));
+  EXPECT_TRUE(files().empty());
+
+  const RecordView in_cache = acquire(chip, cached()).value();
+  EXPECT_TRUE(fails_with(acquire(chip, options), ErrorCode::kCopyNotAllowed)) << "whoever has allowed it";
+  EXPECT_TRUE(fails_with(open(options).access_path_of(id), ErrorCode::kCopyNotAllowed));
+}
+
 TEST_F(ViewCacheFiles, TheNameOfAFileDependsOnEachPartOfItsKey) {
   const ViewCacheKey key{
       .record_hash = {{std::byte{1}}}, .record_bytes = 2, .built_bytes = 3, .page_bytes = 4, .plan = {{std::byte{5}}}};
@@ -592,6 +607,34 @@ TEST_F(ViewCacheFiles, OtherFilesInTheFolderAreLeftAlone) {
   const auto json = nlohmann::json::parse(to_json(cache_, list_view_cache(cache_).value()));
   EXPECT_EQ(json["schema"], "fatctx.cache/1");
   EXPECT_EQ(json["files"].size(), 0U);
+}
+
+TEST_F(ViewCacheFiles, AWholeFileIsJsonWithItsKeyAndADamagedOneWithout) {
+  const std::size_t chip = mixed();
+  const std::string hash = to_hex(open().find(name(chip)).value().hash.bytes);
+  { ASSERT_TRUE(is_ok(acquire(chip, cached()))); }
+  const ViewCacheFile file = listed().at(0);
+  const auto whole = nlohmann::json::parse(to_json(cache_, listed()));
+  EXPECT_EQ(whole["folder"], cache_);
+  EXPECT_EQ(whole["size_bytes"], std::filesystem::file_size(only_file()));
+  EXPECT_EQ(whole["files"][0], (nlohmann::json{{"name", file.name},
+                                               {"size_bytes", std::filesystem::file_size(only_file())},
+                                               {"whole", true},
+                                               {"record_xxh3_128", hash},
+                                               {"record_bytes", corpus().chips[chip].size()},
+                                               {"built_bytes", file.built_bytes},
+                                               {"page_bytes", file.page_bytes},
+                                               {"made_seconds", file.made_seconds},
+                                               {"used_seconds", file.used_seconds}}));
+  EXPECT_GT(file.built_bytes, 0U);
+  EXPECT_GE(file.page_bytes, 4096U);
+  EXPECT_GT(file.made_seconds, 1'000'000'000);
+  EXPECT_GE(file.used_seconds, file.made_seconds);
+
+  write_at(only_file(), file.size_bytes - 96, support::pattern(4, 1));
+  const auto damaged = nlohmann::json::parse(to_json(cache_, listed()))["files"][0];
+  EXPECT_EQ(damaged["whole"], false);
+  EXPECT_FALSE(damaged.contains("record_bytes") || damaged.contains("record_xxh3_128"));
 }
 
 TEST_F(ViewCacheFiles, AForkedChildHasItsOwnUseOfTheFolder) {
