@@ -13,8 +13,8 @@ namespace {
 using namespace fatctx;
 using support::Bytes;
 
-const std::array<Bytes, 2>& good_files() {
-  static const std::array<Bytes, 2> files = {fuzz::rich_file(), support::sealed_sample()};
+const std::array<Bytes, 3>& good_files() {
+  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(), fuzz::recipe_file()};
   return files;
 }
 
@@ -22,7 +22,7 @@ const std::array<Bytes, 2>& good_files() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
-  const Bytes& good = good_files()[input.byte() % 2];
+  const Bytes& good = good_files()[input.byte() % 3];
   Bytes file = good;
   fuzz::Edits edits(file, good);
   const bool edited = !input.empty();

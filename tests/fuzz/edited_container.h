@@ -7,6 +7,7 @@
 //   5 cut or grow        2 bytes, signed: the number of 61-byte units
 //   6 without a checksum 3 bytes place, 1 byte value: after all others, and no checksum is corrected
 //   7 slot B             1 byte place, 1 byte count, the bytes
+// A count of 128 or more for slots and prologues edits only the first of the two copies.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +55,27 @@ using support::Bytes;
   return support::packed_bytes(std::move(records), std::move(options));
 }
 
+// Returns a file with records that share bytes at other places: a recipe as it is, a compressed one, and one whose
+// sources are parts of others.
+[[nodiscard]] inline Bytes recipe_file() {
+  const auto joined = [](std::initializer_list<Bytes> parts) {
+    Bytes all;
+    for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  };
+  const Bytes a = support::pattern(70'000, 31);
+  const Bytes b = support::pattern(70'000, 32);
+  Bytes rows(3'000, std::byte{'x'});  // compresses well
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::byte>(i % 32);
+  PackOptions options;
+  options.sharing = Sharing::kBytes;
+  return support::packed_bytes(
+      {support::binary_record("one", "x86-64-v2", joined({a, b})),
+       support::binary_record("two", "x86-64-v3", joined({support::pattern(40, 33), b, a})),
+       support::binary_record("three", "x86-64-v4", joined({a, rows, support::pattern(70'000, 34), b, rows}))},
+      std::move(options));
+}
+
 class Edits {
  public:
   Edits(Bytes& file, const Bytes& good)
@@ -67,18 +89,10 @@ class Edits {
         const std::uint64_t place = slot_.toc_offset[0] + input.number(2) % slot_.toc_size;
         return put(place, input.take(input.byte()));
       }
-      case 2: {
-        const std::uint64_t place = input.byte();
-        const ByteView bytes = input.take(input.byte());
-        put(container::kSlotOffsets[0] + place, bytes);
-        return put(container::kSlotOffsets[2] + place, bytes);
-      }
-      case 3: {
-        const std::uint64_t place = input.byte();
-        const ByteView bytes = input.take(input.byte());
-        put(container::kPrologueOffsets[0] + place, bytes);
-        return put(container::kPrologueOffsets[1] + place, bytes);
-      }
+      case 2:
+        return both(container::kSlotOffsets[0], container::kSlotOffsets[2], input);
+      case 3:
+        return both(container::kPrologueOffsets[0], container::kPrologueOffsets[1], input);
       case 4:
         return payload(input);
       case 5: {
@@ -90,12 +104,8 @@ class Edits {
         const std::uint64_t place = input.number(3);
         return last_.push_back({place, static_cast<std::byte>(input.byte())});
       }
-      default: {
-        const std::uint64_t place = input.byte();
-        const ByteView bytes = input.take(input.byte());
-        put(container::kSlotOffsets[1] + place, bytes);
-        return put(container::kSlotOffsets[3] + place, bytes);
-      }
+      default:
+        return both(container::kSlotOffsets[1], container::kSlotOffsets[3], input);
     }
   }
   // Applies the edits that come after every checksum was corrected.
@@ -110,6 +120,13 @@ class Edits {
     if (within({offset, bytes.size()}, file_.size())) {
       std::copy(bytes.begin(), bytes.end(), file_.begin() + static_cast<std::ptrdiff_t>(offset));
     }
+  }
+  void both(std::uint64_t first, std::uint64_t second, Input& input) {
+    const std::uint64_t place = input.byte();
+    const std::uint8_t count = input.byte();
+    const ByteView bytes = input.take(count % 128U);
+    put(first + place, bytes);
+    if (count < 128) put(second + place, bytes);
   }
   // Edits a field by table and row, so that a fuzzer need not find the offsets of tables. The tables are those of the
   // good file: an edit of the directory must not change the meaning of the next edit.

@@ -68,6 +68,11 @@ def at_place(what: int, place: int, data: bytes) -> bytes:
     return edit(what, bytes([place, len(data)]), data)
 
 
+def only_first(what: int, place: int, data: bytes) -> bytes:
+    """An edit of the first of two copies."""
+    return edit(what, bytes([place, 128 + len(data)]), data)
+
+
 def container_edits() -> Seeds:
     # Offsets are those of src/container/format/disk_format.h; tables: 0 segments, 1 records, 2 slices, 3 keys, 4 references,
     # 6 names, 7 the header of the TOC, 8 the directory.
@@ -111,8 +116,25 @@ def container_edits() -> Seeds:
         "damaged-toc": edit(6, (0x10010).to_bytes(3, "little"), b"\xaa"),
         "description-changed": b"".join(edit(4, bytes([0]), struct.pack("<H", at), b"\x04\xff\xff\xff\x0f")
                                         for at in range(0, 900, 128)),
+        "granule-of-nobody": at_place(3, 13, b"\x0d"),
+        "prologues-damaged": edit(6, (0x100).to_bytes(3, "little"), b"\xaa") + edit(6, (0x8100).to_bytes(3, "little"), b"\xaa"),
+        "prologues-differ": only_first(3, 32, b"\x77"),
+        "mirror-overtaken": only_first(2, 24, u64(3)),
+        "mirror-overtakes": at_place(2, 24, u64(3)) + only_first(2, 24, u64(1)),
+        "mirror-goes-on": only_first(2, 32, u64(0x20000)),
+        "mirrors-differ": only_first(2, 112, b"\x77"),
+        "tocs-overlap": at_place(2, 48, u64(0x10000)),
+        "slot-toc-size-of-a-few-bytes": at_place(2, 56, u64(10)),
+        "tocs-damaged": b"".join(edit(6, (at + 0x40).to_bytes(3, "little"), b"\xaa") for at in range(0x10000, 0xF0000, 0x10000)),
+        "end-behind-the-last-extent": edit(5, struct.pack("<h", 30000)) + at_place(2, 32, u64(0x180000)),
+        "record-may-be-ignored": field(1, 7, 4, b"\x63\x00\x01\x00") + field(3, 7, 4, b"\x63\x00"),
+        "codec-may-be-ignored": field(1, 7, 6, b"\x01\x00") + field(1, 7, 8, b"\x07"),
     }
-    return ({f"plain-{name}": b"\0" + data for name, data in edits.items()} |
+    program = {f"program-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x01\xff") for at in range(0, 480, 12)}
+    of_recipes = {"good": b"", "codec-of-the-description-may-be-ignored": field(1, 3, 6, b"\x01\x00") + field(1, 3, 8, b"\x07"), "leaves": edit(4, b"\x01", struct.pack("<H", 9), b"\x01\xaa"), "damaged-source": edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
+                  "damaged-program": edit(6, (0x20010).to_bytes(3, "little"), b"\xaa"),
+                  "damaged-programs": b"".join(edit(6, (0x20000 + at).to_bytes(3, "little"), b"\xaa") for at in range(4, 700, 64))} | program
+    return ({f"recipes-{name}": b"\2" + data for name, data in of_recipes.items()} | {f"plain-{name}": b"\0" + data for name, data in edits.items()} |
             {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")})
 
 
@@ -157,11 +179,96 @@ def append() -> Seeds:
                     if name.startswith("plain-") and name != "plain-good" and len(data) < 100}
 
 
+TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
+
+
+def rebuilt(toc: bytes, change: object) -> bytes:
+    """Takes a table of contents apart, lets `change` alter its tables (lists of rows), and puts it together again."""
+    tables: dict[str, list[bytes]] = {}
+    for index, name in enumerate(TABLES):
+        at, count, size = struct.unpack_from("<QQI", toc, 128 + 24 * index)
+        tables[name] = [toc[at + row * size:at + (row + 1) * size] for row in range(count)]
+    change(tables)
+    body, directory = b"", b""
+    for index, name in enumerate(TABLES):
+        size, = struct.unpack_from("<I", toc, 128 + 24 * index + 16)
+        directory += struct.pack("<QQII", 128 + 24 * len(TABLES) + len(body), len(tables[name]), size, 0)
+        body += b"".join(tables[name])
+    size = 128 + len(directory) + len(body)
+    return with_bytes(toc[:128], 32, struct.pack("<Q", size)) + directory + body
+
+
 def toc() -> Seeds:
-    plain, sealed = toc_of(golden("plain")), toc_of(golden("sealed"))
+    plain, sealed, signed = toc_of(golden("plain")), toc_of(golden("sealed")), toc_of(golden("signed"))
     header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
     directory = 128
     slices, = struct.unpack_from("<Q", plain, directory + 48)
+    u16, u32, u64 = (lambda n: struct.pack("<H", n)), (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
+    # The last extent of the golden file is a copy of this table.
+    signed_extents = (len(golden("signed")) - 1 >> 16) - 2
+
+    def put(tables: dict[str, list[bytes]], table: str, row: int, place: int, data: bytes) -> None:
+        tables[table][row] = with_bytes(tables[table][row], place, data)
+
+    def slice_of(segment: int, offset: int, size: int) -> bytes:
+        return struct.pack("<IIQQ", segment, 0, offset, size)
+
+    # Records: 0 a binary, 1 its weights, 2 their tensor table, 3 the description. Segments: 0 packed, 1 and 2 payload, 3 leaves.
+    def with_slices(record: int, *rows: bytes, recipe: bool = False):
+        def change(tables: dict[str, list[bytes]]) -> None:
+            tables["slices"][record:record + 1] = rows
+            put(tables, "records", record, 20, u32(len(rows)))
+            put(tables, "records", record, 32, u64(sum(struct.unpack_from("<Q", row, 16)[0] for row in rows)))
+            if recipe:
+                put(tables, "records", record, 6, u16(4))
+            for later in range(record + 1, 4):
+                put(tables, "records", later, 16, u32(later + len(rows) - 1))
+        return change
+
+    def two_blobs(tables: dict[str, list[bytes]]) -> None:
+        put(tables, "records", 0, 4, u16(2))
+        put(tables, "keys", 0, 4, u16(2))
+        tables["keys"][:2] = reversed(tables["keys"][:2])
+        to_second = tables["references"][1]
+        tables["references"] = [with_bytes(with_bytes(to_second, 4, u32(1)), 16, tables["records"][0][40:56]), to_second]
+
+    def large_description(tables: dict[str, list[bytes]]) -> None:
+        put(tables, "segments", 0, 16, u64(6000))
+        with_slices(3, slice_of(0, 512, 5000))(tables)
+        put(tables, "records", 3, 24, u64((1 << 20) + 1))
+        put(tables, "records", 3, 8, b"\x01")
+
+    def no_description(tables: dict[str, list[bytes]]) -> None:
+        put(tables, "records", 3, 4, u16(7))
+        put(tables, "keys", 3, 4, u16(7))
+
+    def codec_of_a_binary(tables: dict[str, list[bytes]]) -> None:
+        put(tables, "records", 0, 6, u16(0))
+        put(tables, "records", 0, 8, b"\x01")
+
+    def features_in_disorder(tables: dict[str, list[bytes]]) -> None:
+        names = b"".join(tables["names"]).replace(b"dual,fp16", b"fp16,dual")
+        tables["names"] = [names[at:at + 1] for at in range(len(names))]
+
+    changes = {
+        "leaves-behind-the-end": lambda tables: put(tables, "segments", 3, 16, u64(32)),
+        "description-expands-too-far": lambda tables: (put(tables, "records", 3, 8, b"\x01"), put(tables, "records", 3, 24, u64(193 * 255 + 65))),
+        "leaves-of-another-size": lambda tables: put(tables, "segments", 3, 16, u64(64)),
+        "slice-of-no-record": lambda tables: tables["slices"].append(slice_of(0, 0, 64)),
+        "codec-of-a-binary": codec_of_a_binary,
+        "large-description": large_description,
+        "slice-beside-the-granule": with_slices(1, slice_of(2, 0, 300), slice_of(2, 300, 300)),
+        "recipe-in-payload": with_slices(0, slice_of(1, 0, 400), recipe=True),
+        "recipe-of-a-part": with_slices(2, slice_of(0, 0, 468), slice_of(1, 0, 100), recipe=True),
+        "recipe-of-sources-in-disorder": with_slices(2, slice_of(0, 0, 468), slice_of(2, 0, 600), slice_of(1, 0, 400), recipe=True),
+        "recipe": with_slices(2, slice_of(0, 0, 468), slice_of(1, 0, 400), slice_of(2, 0, 600), recipe=True),
+        "names-twice": lambda tables: put(tables, "records", 1, 12, tables["records"][0][12:16]),
+        "no-description": no_description,
+        "features-in-disorder": features_in_disorder,
+        "table-of-two-blobs": two_blobs,
+        "table-of-no-blob": lambda tables: tables["references"].pop(),
+        "name-of-nobody": lambda tables: tables["names"].extend([b"\x02", b"\x00", b"z", b"z"]),
+    }
     return {
         "plain": header(0, 4) + plain,
         "sealed": header(2, 2) + sealed,
@@ -175,7 +282,12 @@ def toc() -> Seeds:
         "slice-leaves-its-segment": header(0, 4) + with_bytes(plain, slices + 8, struct.pack("<Q", 1 << 20)),
         "slice-of-another-segment": header(0, 4) + with_bytes(plain, slices, b"\x02"),
         "records-swapped": header(0, 4) + with_bytes(plain, directory + 24, plain[directory + 48:directory + 72]),
-    }
+        "bytes-behind-the-names": header(0, 4) + with_bytes(plain, 32, struct.pack("<Q", len(plain) + 8)) + bytes(8),
+        "signed": header(8, signed_extents) + signed,
+        "not-signed": header(8, 4) + plain,
+        "signed-record-without-sha-256": header(8, signed_extents) + rebuilt(signed, lambda tables: put(tables, "records", 0, 56, bytes(32))),
+        "signed-reference-without-sha-256": header(8, signed_extents) + rebuilt(signed, lambda tables: put(tables, "references", 0, 32, bytes(32))),
+    } | {name: header(0, 4) + rebuilt(plain, change) for name, change in changes.items()}
 
 
 def varint(number: int) -> bytes:
@@ -295,6 +407,10 @@ def recipe() -> Seeds:
         "could-be-one": seed(200, [1000], [copy(100, 0), copy(100, 0)]),
         "long-number": seed(4, [], [b"\x92\x00\x01"]),
         "empty-step": seed(10, [], [fill(0, 1), fill(10, 1)]),
+        "number-of-65-bits": seed(4, [], [b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"]),
+        "number-of-eleven-bytes": seed(4, [], [b"\xff" * 10 + b"\x01"]),
+        "fills-in-a-row": seed(10, [], [fill(5, 1), fill(5, 1)]),
+        "literals-in-a-row": seed(10, [], [literal(5), literal(5)], b"0123456789"),
         "unread-source": seed(10, [5, 6], [copy(5, 0), fill(5, 1)]),
         "too-many-steps": seed(18, [], [fill(1, number % 2) for number in range(18)]),
         "newer-version": seed(10, [], [fill(10, 1)], version=2),
@@ -385,6 +501,8 @@ def irpa() -> Seeds:
         "two-headers": archive([data((0, 1), 0, 16)], b"a", bytes(range(16)), next_header=len(one)) +
                        archive([data((0, 1), 0, 8)], b"b", bytes(8)),
         "newer": archive([], b"", b"", major=1),
+        "overlap": archive([data((0, 1), 0, 12), data((1, 1), 4, 12)], b"ab", bytes(range(16))),
+        "same-name-of-three": archive([data((0, 1), 0, 4), data((1, 1), 4, 4), data((0, 1), 8, 4)], b"ab", bytes(range(16))),
         "cut": one[:100],
     }
 
@@ -441,6 +559,9 @@ def dlc() -> Seeds:
         "two-rows-of-one-entry": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0"}, {"cacheName": "htp.cache.57.0"}]}'),
         "key-twice": crowd(b'{"a": 1, "a": 2}'),
         "relations-by-name": crowd(b'{"relations": {"htp.cache.57.0": ["htp.cache.69.0"], "x": [7]}}'),
+        "versions": crowd(b'{"cacheList": [{"cacheName": "htp.cache.57.0", "coreApiVersion": {"major": 2, "minor": 37, "patch": 1, "x": "y"}, '
+                          b'"contextBlobVersion": {"major": 70000}}, {"cacheName": "htp.cache.69.0", "coreApiVersion": "2.37.0", "contextBlobVersion": 7}]}'),
+        "models-and-notes": of(entry("htp.cache.57.0"), entry("model.bin"), entry("model"), entry("notes"), entry("dlc.metadata", b"{}")),
         "row-of-nobody": crowd(b'{"cacheList": [{"cacheName": "gone"}, {}, 7, {"x": "htp.cache.57.0", "socModel": -1}]}'),
         "scales-of-an-axis": crowd(graph_of(
             b'"graphOutputs": [{"name": "y", "dataType": "QNN_DATATYPE_SFIXED_POINT_8", "dimensions": [2], "isDynamicDimensions": '
@@ -528,6 +649,13 @@ def safetensors() -> Seeds:
         "unknown-type": whole({"a": tensor("F\n3", [1], 0, 1)}, b"a"),
         "unknown-key": whole({"a": tensor("U8", [1], 0, 1) | {"strides": [1]}}, b"a"),
         "deep": whole(deep),
+        "null": whole(b'{"a":null}'),
+        "true": whole(b'{"a":{"dtype":true}}'),
+        "negative": whole(b'{"a":{"shape":[-1]}}'),
+        "header-is-a-list": whole(b'[]'),
+        "header-is-a-number": whole(b'7'),
+        "key-twice": whole(b'{"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"a"),
+        "metadata-key-twice": whole(b'{"__metadata__":{"a":"1","a":"2"}}'),
         "large-number": whole(b'{"a":{"shape":[1e999]}}'),
         "not-utf8": whole(b'{"\xff":{}}'),
         "header-of-2^63": whole({}, size=2**63),
@@ -624,6 +752,76 @@ def manifest() -> Seeds:
         "same-name.json": whole(record, record),
         "deep.json": b"[" * 500,
     }
+
+
+def qnn_json() -> Seeds:
+    def tensor(name: object, dtype: object, shape: object, scales: object = None) -> dict:
+        return {"info": {"name": name, "dataType": dtype, "dimensions": shape} | ({} if scales is None else {"quantizeParams": scales})}
+
+    def scaled(encoding: object, **more: object) -> dict:
+        return {"definition": "QNN_DEFINITION_DEFINED", "quantizationEncoding": encoding} | more
+
+    def utility(*graphs: object, **more: object) -> dict:
+        return {"info": {"buildId": "v2.51", "graphs": list(graphs)} | more}
+
+    def graph(inputs: object, outputs: object, **more: object) -> dict:
+        return {"info": {"graphName": "main", "graphInputs": inputs, "graphOutputs": outputs} | more}
+
+    def converter(**tensors: object) -> dict:
+        return {"graph": {"tensors": tensors}}
+
+    one = {"scale": 0.5, "offset": -125}
+    of_all = scaled("QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", scaleOffset=one)
+    of_axis = lambda axis, *pairs: scaled("QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET", axisScaleOffset={"axis": axis, "scaleOffsets": list(pairs)})
+    fixed, floating, signed = "QNN_DATATYPE_UFIXED_POINT_8", "QNN_DATATYPE_FLOAT_32", "QNN_DATATYPE_SFIXED_POINT_8"
+    x, y = tensor("x", fixed, [1, 3], of_all), tensor("y", floating, [1, 4])
+    first = {"id": 2, "type": 0, "data_type": 1032, "dims": [1],
+             "quant_params": {"definition": 1, "encoding": 0, "scale_offset": {"bitwidth": 8, "scale": 0.25, "offset": 0}}}
+    last = {"id": 9, "type": 1, "data_type": 562, "dims": []}
+    written = {
+        "utility": utility(graph([x], [y])),
+        "utility-two-graphs": utility(graph([x], [y]), graph([y], [x, tensor("m", "FIXED_POINT_16", [2])])),
+        "utility-facts": utility(graph([x], [y], graphBlobInfo={"info": {"spillFillBufferSize": 4096, "vtcmSize": 8, "a\x01": 3}},
+                                       graphBlobInfoV2={"opDataSize": 7, "vtcmSize": 9}, startOpIndex=1, endOpIndex="x")),
+        "utility-blob-is-a-number": utility(graph([x], [y], graphBlobInfo=7)),
+        "utility-spill-fill-too-large": utility(graph([x], [y], graphBlobInfo={"spillFillBufferSize": 2**64 - 1})),
+        "utility-no-graph": utility(),
+        "utility-graphs-are-no-list": {"info": {"graphs": 7}},
+        "utility-graph-is-a-number": utility(7),
+        "utility-without-name": utility({"info": {"graphInputs": [], "graphOutputs": []}}),
+        "utility-without-outputs": utility({"info": {"graphName": "main", "graphInputs": []}}),
+        "utility-build-id-is-a-number": {"info": {"buildId": 7, "graphs": []}},
+        "utility-name-is-a-number": utility({"graphName": 7}),
+        "axis": utility(graph([tensor("x", signed, [2, 3], of_axis(0, one, {"scale": 1e-3, "offset": 7}))], [y])),
+        "axis-beyond": utility(graph([tensor("x", signed, [2], of_axis(1, one, one))], [y])),
+        "axis-of-another-size": utility(graph([tensor("x", signed, [2], of_axis(0, one))], [y])),
+        "axis-is-a-number": utility(graph([tensor("x", signed, [2], scaled("QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET", axisScaleOffset=7))], [y])),
+        "narrow-scale": utility(graph([tensor("x", "QNN_DATATYPE_SFIXED_POINT_4", [2], scaled("QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET", bwScaleOffset={"bitwidth": 4, "scale": 1, "offset": 3}))], [y])),
+        "other-encoding": utility(graph([tensor("x", fixed, [2], scaled("QNN_QUANTIZATION_ENCODING_BLOCK"))], [y])),
+        "scale-of-zero": utility(graph([tensor("x", fixed, [2], scaled("QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", scaleOffset={"scale": 0, "offset": 0}))], [y])),
+        "offset-too-large": utility(graph([tensor("x", fixed, [2], scaled("QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", scaleOffset={"scale": 1, "offset": -256}))], [y])),
+        "scale-is-a-number": utility(graph([tensor("x", fixed, [2], scaled("QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", scaleOffset=1))], [y])),
+        "scales-are-a-number": utility(graph([tensor("x", fixed, [2], 7)], [y])),
+        "type-of-nobody": utility(graph([tensor("x", "QNN_DATATYPE_UNDEFINED", [2])], [y])),
+        "type-is-a-list": utility(graph([tensor("x", [], [2])], [y])),
+        "shape-too-large": utility(graph([tensor("x", floating, [2**41])], [y])),
+        "dynamic-shape": utility(graph([{"name": "x", "dataType": floating, "dimensions": [1, 2, 3], "isDynamicDimensions": [1, True]}], [y])),
+        "tensor-is-a-number": utility(graph([7], [y])),
+        "tensor-without-name": utility(graph([{"dataType": floating}], [y])),
+        "tensor-of-no-name": utility(graph([tensor("", floating, [1])], [y])),
+        "converter": converter(z=first, out=last, weight={"type": 4}),
+        "converter-in-order": converter(b={"id": 7, "type": 0, "data_type": 562, "dims": [1]}, a=first, out=last, other=last),
+        "converter-without-output": converter(z=first),
+        "converter-tensor-is-a-number": converter(z=7),
+        "converter-tensors-are-a-list": {"graph": {"tensors": []}},
+        "converter-type-is-a-word": converter(z={"type": "in"}),
+        "converter-id-too-large": converter(z=first | {"id": 2**40}),
+        "converter-without-scale": converter(z=first | {"quant_params": {}}, out=last),
+        "neither": {"nodes": {}},
+        "list": [],
+    }
+    return {name: json.dumps(value, separators=(",", ":")).encode() for name, value in written.items()} | {
+        "empty": b"", "cut": b'{"info": {"graphs": [', "deep": b"[" * 300, "key-twice": b'{"info": 1, "info": 2}', "not-utf8": b'{"\xff": 1}'}
 
 
 def words() -> Seeds:
@@ -930,6 +1128,10 @@ def writers() -> Seeds:
     def damage(*edits: bytes, of: int = 0) -> bytes:
         return bytes([6, of, len(edits)]) + b"".join(edits)
 
+    def forge(*edits: bytes, of: int = 0) -> bytes:
+        """Damage whose checksums are made right."""
+        return bytes([6, of, 128 + len(edits)]) + b"".join(edits)
+
     def raw(place: int, value: int = 0xAA) -> bytes:
         return edit(6, place.to_bytes(3, "little"), bytes([value]))
 
@@ -947,6 +1149,9 @@ def writers() -> Seeds:
 
     def rewrite(source: int, target: int, how: int = 0, more: int = 0) -> bytes:
         return bytes([3, source, target, how, more])
+
+    def merge(source: int, other: int, how: int = 0) -> bytes:
+        return bytes([4, source, other, how])
 
     repair, dry = bytes([7, 0, 0]), bytes([7, 0, 1])
     # Blocks are (which, how long): 64, 100, 256, 1000, 4096, 5000, 16384 or 66000 bytes.
@@ -1018,6 +1223,45 @@ def writers() -> Seeds:
         "weights-of-weights": pack(pages, record(weights, refers, *some)),
         "table-is-named-already": pack(pages, record(weights, tensors, *some), record(opaque, 0, (0, 0), name=135)),
         "many-sources": pack(pages, *(record(weights, tensors, (which, 5), (which + 1, 4), (which + 2, 6)) for which in range(6))),
+        "append-shares-leaves": append(record(opaque, 0, (0, 7), (1, 7), (2, 7))) + append(
+            record(opaque, 0, (0, 7), (1, 7), (2, 7), (3, 7)), record(opaque, 0, (4, 7), (5, 7)), record(opaque, 0, (4, 7), (5, 7), (0, 0))) + open_one(0, 0, 0, 1),
+        "append-shares-own-pieces": append(record(opaque, 0, (0, 7), (1, 7), (2, 7))) + append(
+            record(opaque, 0, (0, 7), (1, 7), (6, 7), (3, 7)), record(opaque, 0, (7, 7), (1, 7), (6, 7), (3, 7))) + open_one(0),
+        "append-shares-the-same-leaf": append(record(opaque, 0, (130, 7), (130, 7), (130, 7)), record(opaque, 0, (130, 7), (130, 7), (1, 7))),
+        "append-shares-with-damaged": append(record(opaque, 0, (0, 7), (1, 7))) + damage(*(edit(4, bytes([row]), struct.pack("<H", 99), b"\x01\xaa") for row in range(9))) +
+                                      append(record(opaque, 0, (0, 7), (1, 7), (2, 7))),
+        "append-shares-compressed": append(record(source, lz4, *some)) + append(record(source, lz4, *some), record(source, 0, *some), record(opaque, own, *some)),
+        "append-and-take-back": append(record(opaque, 0, *some)) + b"".join(append(how=16 + (which << 5)) for which in range(8)) + open_one(0),
+        "repair-pair-that-stayed-behind": append(record(opaque, 0, *some)) * 3 + forge(at_place(2, 24, struct.pack("<Q", 1))) + dry + repair + open_one(0),
+        "forged-type": forge(field(1, 7, 4, b"\x63\x00\x01\x00"), field(3, 7, 4, b"\x63\x00")) + rewrite(0, 1) + sign(0, 2, 0) + append(record(opaque, 0, (0, 0))) + repair + open_one(0),
+        "forged-codec": forge(field(1, 7, 6, b"\x01\x00"), field(1, 7, 8, b"\x07")) + rewrite(0, 1) + sign(0, 2, 0) + append(record(opaque, 0, (0, 0))) + open_one(0),
+        "forged-description": b"".join(forge(edit(4, bytes([0]), struct.pack("<H", at), b"\x02\x9a\x05")) + note(0) + rewrite(0, 1) + open_one(0) for at in (0, 400)),
+        "forged-descriptions": b"".join(forge(edit(4, bytes([0]), struct.pack("<H", at), b"\x01\x7f")) + note(0) for at in range(0, 900, 150)) + open_one(0),
+        "forged-leaves": forge(edit(4, b"\x02", struct.pack("<H", 9), b"\x01\xaa")) + sign(0, 1, 0) + rewrite(0, 1) + merge(0, 0) + repair + open_one(0, 0, 0, 9),
+        "forged-programs": pack(runs, record(binary, 0, *long), record(binary, 0, (200, 4), (0, 7), (201, 4), (1, 6), (2, 6))) +
+                           forge(*(edit(4, b"\x00", struct.pack("<H", at), b"\x01\xaa") for at in (2, 70, 140, 300, 600))) + open_one(0, 0, 0, 1) + rewrite(0, 1) + sign(0, 1, 0) + repair,
+        "verify-with-progress": open_one(0, 0, 0, 8) + open_one(0, 0, 0, 8 + 3) + pack(runs, *both, record(binary, 0, *moved)) + open_one(0, 0, 0, 8),
+        "append-equals-recipe": pack(runs, record(opaque, 0, *long), record(opaque, 0, *moved)) + append(record(opaque, 0, *moved)) + open_one(0),
+        "append-the-same-twice": append(record(binary, 0, *long)) + append(record(binary, 0, *long), how=8) + append(record(binary, 0, *moved), how=9),
+        "append-under-weights": append(record(weights, 0, *some, name=132), how=1),
+        "runs-and-fills": pack(runs, record(binary, 0, *long), record(binary, 0, (0, 7), (130, 6), (1, 6), (131, 7), (2, 6)), record(binary, 0, (130, 6), (0, 7), (132, 4))),
+        "runs-and-own": pack(runs, record(binary, 0, *long), record(binary, 0, (0, 7), (5, 7), (6, 7), (7, 7), (1, 6), (2, 6)), record(binary, 0, (5, 7), (6, 7), (0, 7))),
+        "runs-and-given-literals": pack(runs, record(binary, 0, *long, (3, 6), (4, 6)), record(
+            binary, 0, (0, 7), (5, 6), (1, 6), (6, 6), (2, 6), (7, 6), (3, 6), (5, 5), (6, 5), (7, 5), (4, 6), (7, 6))),
+        "runs-packed": pack(runs, record(binary, 0, *long), record(binary, 0, (200, 4), (0, 7), (201, 4), (1, 6), (202, 5), (2, 6)), record(binary, 0, (200, 4), *long)) +
+                       open_one(0, 0, 0, 1) + rewrite(0, 1, 12) + append(record(opaque, 0, (200, 4), *long)),
+        "runs-of-a-few-sources": pack(runs, *(record(binary, 0, (which, 7), (which, 5)) for which in range(4)),
+                                      record(binary, 0, (7, 0), (0, 7), (1, 6), (2, 7), (3, 6)), sizes=3),
+        "runs-of-two-sources": pack(runs, *(record(binary, 0, (which, 7)) for which in range(4)), record(binary, 0, (7, 0), (0, 7), (1, 6), (2, 7), (3, 6)), sizes=2),
+        "parts-of-one-byte": pack(pages, record(weights, tensors, (0, 5), (130, 5), (1, 4), (131, 6)), record(weights, tensors, (1, 4), (130, 6), (0, 5), (132, 5))),
+        "parts-packed": pack(pages, record(weights, tensors, *some), record(weights, tensors, (200, 4), (0, 5), (201, 4), (1, 4), (200, 5), (2, 6))),
+        "parts-of-many-sources-limited": pack(pages, *(record(weights, tensors, (which, 6), (which, 5)) for which in range(5)),
+                                              record(weights, tensors, (7, 1), (0, 6), (1, 5), (2, 6), (3, 5), (4, 6)), sizes=3),
+        "pages-of-one-byte": pack(pages, record(binary, 0, (130, 7), (0, 6)), record(binary, 0, (0, 6), (130, 7)), record(binary, 0, (130, 6), (130, 6), (0, 6))),
+        "verify-dead": append(record(opaque, 0, (0, 7))) + append(record(opaque, 0, (0, 6)), how=9) + open_one(0, 0, 0, 1) + open_one(0, 0, 0, 3) +
+                       damage(raw(0x10040)) + open_one(0, 0, 0, 1) + open_one(0, 16, 0, 1) + open_one(0, 32, 0, 0) + open_one(0, 240),
+        "verify-on-two-threads": pack(off, *(record(opaque, 0, (which, 7), (which, 7), (which, 7), (which, 7)) for which in range(6))) + open_one(0, 0, 0, 2) +
+                                 damage(*(edit(4, bytes([row]), struct.pack("<H", at), b"\x01\xaa") for row in range(3) for at in (0, 65000))) + open_one(0, 0, 0, 2) + open_one(0, 0, 0, 3),
         "append": append(record(binary, 0, *some)) + append(record(opaque, 0, (0, 0), name=3), how=1) + open_one(0, 16),
         "append-recipes": pack(runs, *both) + append(record(weights, tensors, *some[1:]), record(opaque, own, *moved), how=4),
         "append-what-is-there": append(record(binary, 0, *long)) + append(record(binary, 0, *long), how=1),
@@ -1083,6 +1327,13 @@ def writers() -> Seeds:
         "merge": b"".join(bytes([4, 0, 1, how]) for how in (0, 1, 2, 4, 12, 16)) +
                  pack(runs, record(weights, tensors, *some), into=1) + bytes([4, 0, 1, 16]),
         "merge-other-sizes": pack(runs, *both, into=1, sizes=8 + 64) + bytes([4, 0, 1, 0]),
+        "facts-that-differ": pack(pages, record(weights, 0, *some), record(binary, facts + refers + qnn, *long, more=b"\x08"),
+                                  record(binary, facts + refers + qnn, *moved, name=1, more=b"\x40")),
+        "facts-in-addition": pack(pages, record(weights, 0, *some), record(binary, facts + refers + qnn, *long, more=b"\x21"),
+                                  record(binary, facts + refers + qnn, *moved, more=b"\x23"), record(binary, refers + qnn, *long, (5, 5), name=0)),
+        "merge-for-other-targets": pack(pages, record(binary, 0, *some, name=129), into=0) + pack(pages, record(opaque, 0, (7, 0)), record(binary, 0, *some, name=129), into=1) + bytes([4, 0, 1, 0]),
+        "merge-notes": note(0) + note(0, 2, b"tool 2", ) + bytes([4, 0, 1, 0]) + bytes([4, 1, 0, 0]),
+        "merge-other-model": pack(pages, record(opaque, 0, (7, 0), name=130), into=1, more=0) + bytes([4, 1, 0, 0]) + bytes([4, 0, 1, 0]),
         "merge-that-differ": append(record(binary, 0, *some)) + append(record(binary, 0, *turned), onto=1) + bytes([4, 0, 1, 0]),
         "verify-ranges": b"".join(open_one(0, 0, 0, 4 + how) for how in (0, 1, 2, 16, 64, 248)),
         "verify-strictly": append(record(binary, 0, *some)) + open_one(0, 0, 0, 1) + open_one(0, 0, 0, 3) +
@@ -1096,8 +1347,8 @@ def writers() -> Seeds:
 
 
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
-                                            dlc_layout, gguf, irpa, lz4, manifest, recipe, safetensors, tensor_table,
-                                            toc, words, writers)}
+                                            dlc_layout, gguf, irpa, lz4, manifest, qnn_json, recipe, safetensors,
+                                            tensor_table, toc, words, writers)}
 
 
 def main() -> None:

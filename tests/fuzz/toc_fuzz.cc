@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::copy_n(bytes.begin() + 8, header.uuid.size(), header.uuid.begin());
   header.generation = (flags & 1) != 0 ? 2 : 1;
   header.sealed = (flags & 2) != 0;
+  if ((flags & 8) != 0) header.signature.emplace();
   header.extent_log2 = (flags & 4) != 0 ? kLargeExtentLog2 : kExtentLog2;
   header.granule_log2 = 12;
   header.toc_size = bytes.size();

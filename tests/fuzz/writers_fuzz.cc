@@ -3,12 +3,14 @@
 //
 // Input: steps until the bytes are used up, twelve at most. A step is 1 byte what (modulo 10), and then
 //   0 pack       1 byte which file, 3 bytes options, 1 byte how many records, the records (fuzz/writers_records.h)
-//   1 append     1 byte which file, 1 byte options, 1 byte how many records, the records
+//   1 append     1 byte which file, 1 byte options, 1 byte how many records, the records; their numbers are new
 //   2 note       1 byte which file, 1 byte which record, 1 byte which text is wrong
 //   3 rewrite    1 byte which files, 2 bytes options
 //   4 merge      1 byte which files, 1 byte options
 //   5 sign       1 byte which files, 1 byte options, 1 byte which key
-//   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); nothing is made right
+//   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); from 128 on the
+//   checksums
+//                are made right, as a hostile author does
 //   7 repair     1 byte which file, 1 byte options
 //   8 open       1 byte which file, 1 byte which keys, 1 byte the lowest generation, 1 byte how it is verified
 //   9 key        1 byte mode and what else, 1 byte how long its text is, the text
@@ -18,12 +20,13 @@
 #include <string>
 #include <vector>
 
-#include "fatctx/appender.h"
+#include "container/edit/append.h"
 #include "fatctx/keys.h"
 #include "fatctx/repair.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
 #include "fuzz/edited_container.h"
+#include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"
 #include "fuzz/writers_records.h"
 #include "support/temp_dir.h"
@@ -144,11 +147,21 @@ class Program {
         {.replace = (how & 1) != 0, .threads = 1, .one_per_soc = (how & 2) != 0, .strict_sharing = (how & 4) != 0});
     if (!answered(appender) || !affordable(path)) return;
     const unsigned count = input_.byte() % 4U;
+    if ((how & 8) == 0) appended_ += 4;  // else names and keys are those of the last append
     for (unsigned i = 0; i < count; ++i) {
-      if (!answered(appender.value().add(fuzz::record_of(input_, place().folder, i)))) return;
+      if (!answered(appender.value().add(fuzz::record_of(input_, place().folder, appended_ + i)))) return;
     }
+    if ((how & 16) != 0) take_back(path, appender.value(), how >> 5U);
     (void)answered(appender.value().commit());
     (void)answered(appender.value().commit());  // it is spent
+  }
+
+  // Leaves a record of the file out of the next generation.
+  static void take_back(const std::string& path, Appender& appender, std::uint32_t which) {
+    const auto opened = Container::open(path);
+    if (!answered(opened)) return;
+    const auto record = opened.value().record(1 + which);
+    (void)answered(leave_out(appender, 1 + which, record.ok() ? std::string(record.value().name) : "nobody"));
   }
 
   void note() {
@@ -206,9 +219,12 @@ class Program {
     if (!affordable(source)) return;
     const std::uint8_t how = input_.byte();
     const std::string key = how % 3 == 2 ? place().other_key : place().keys[how % 3] + ".key";
+    // A copy with a signature takes over what a hostile author has put into bytes with right checksums.
+    const auto before = verify_file(source, {.strict = true, .threads = 1}, {});
+    const bool whole = before.ok() && before.value().findings.empty();
     const auto report = sign_container(source, key, target, {.seal = (how & 4) != 0, .overwrite = (how & 8) == 0});
     if (!answered(report)) return;
-    require_whole(target, true);
+    if (whole) require_whole(target, true);
     if (how % 3 == 2) return;
     OpenOptions trusting;
     trusting.trusted_keys = {place().trusted[how % 3]};
@@ -221,12 +237,13 @@ class Program {
   void damage() {
     const std::string& path = file();
     Bytes bytes = support::read_file(path);
-    const unsigned count = input_.byte() % 16U;
+    const std::uint8_t how = input_.byte();
     if (bytes.size() > kLargestFile) return;
     // Places are those of the file as it is, if its slot can be believed, and else those of the good one.
     const Bytes present = Container::open(Source::of_memory(bytes)).ok() ? bytes : place().good;
     fuzz::Edits edits(bytes, present);
-    for (unsigned i = 0; i < count; ++i) edits.apply(input_);
+    for (unsigned i = 0; i < how % 16U; ++i) edits.apply(input_);
+    if (how >= 128) fuzz::FileRehash(bytes).run();
     edits.apply_last();
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     std::filesystem::remove(path);
@@ -258,12 +275,20 @@ class Program {
     options.generation = keys >> 4;
     const std::uint8_t how = input_.byte();
     VerifyOptions verify{.strict = (how & 1) != 0, .threads = 1U + (how >> 1 & 1U)};
+    std::uint64_t done = 0;
+    if ((how & 8) != 0) {
+      verify.progress = [&done](std::uint64_t now, std::uint64_t all) {
+        require(now >= done && now <= all, "progress grows, and stays within the whole");
+        done = now;
+      };
+    }
     if ((how & 4) != 0) verify.range = ByteRange{std::uint64_t{how} * 4000, 70'000};
     (void)answered(verify_file(path, verify, options));
     const auto opened = Container::open(path, options);
     if (!answered(opened)) return;
     for (const RecordInfo& record : opened.value().records()) {
       (void)answered(opened.value().acquire(record.id));
+      done = 0;
       (void)answered(opened.value().verify_record(record.id, verify));
     }
   }
@@ -283,6 +308,7 @@ class Program {
   }
 
   fuzz::Input input_;
+  unsigned appended_ = 0;  // number of the first record of the last append; records of a pack begin at 0
   std::array<std::string, 3> files_ = {place().folder.file("a.fatctx"), place().folder.file("b.fatctx"),
                                        place().folder.file("c.fatctx")};
 };

@@ -1,5 +1,6 @@
 // Records and options of a pack by the bytes of a fuzz input. Payloads are rows of blocks out of eight, so that equal
-// parts, equal pages and equal bytes at other places are frequent.
+// parts, equal pages and equal bytes at other places are frequent. A block from 128 on is one byte again and again, and
+// one from 192 on is a row of 32 bytes again and again, which no other block has and which compresses well.
 //
 // A record is 1 byte type, 1 byte name, 2 bytes what it has (below), 1 byte how many blocks, and for each 1 byte which
 // and 1 byte how long. Facts and a flaw take 1 byte each behind them.
@@ -56,6 +57,15 @@ class Lent final : public ByteSource {
   support::Bytes bytes_;
   bool says_hash_;
 };
+
+[[nodiscard]] inline support::Bytes block_of(std::uint8_t which, std::uint64_t size) {
+  if (which < 128) return support::pattern(size, 100U + which % 8U);
+  if (which < 192) return support::Bytes(size, std::byte{which});
+  const support::Bytes tile = support::pattern(32, which);
+  support::Bytes bytes(size);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = tile[i % tile.size()];
+  return bytes;
+}
 
 [[nodiscard]] inline PackOptions pack_options(Input& input) {
   static constexpr std::array<std::uint32_t, 8> kMostPieces = {4096, 1, 2, 3, 16, 65'536, 0, 65'537};
@@ -193,7 +203,7 @@ inline void add_flaw(PackRecord& record, std::uint8_t which) {
     const std::uint8_t which = input.byte();
     const std::uint64_t size = kBlockSizes[input.byte() % kBlockSizes.size()];
     if (bytes.size() + size > kLargestRecord) break;
-    const support::Bytes block = support::pattern(size, 100U + which % 8U);
+    const support::Bytes block = block_of(which, size);
     const std::string part = "t" + std::to_string(i);
     if ((has & kTensors) != 0)
       record.tensors.push_back(

@@ -349,7 +349,9 @@ TEST(Repair, AReadThatFailsOnceIsAnErrorOfItsOwnAndNoDamage) {
       met = file.calls(FileCall::kRead) > nth;
       SCOPED_TRACE(std::to_string(nth) + (dry_run ? ", dry" : ""));
       if (report.ok()) {
-        EXPECT_THAT(texts_of(report.value()), IsEmpty()) << "what could not be read was taken for damage";
+        for (const std::string& text : texts_of(report.value())) {
+          EXPECT_THAT(text, HasSubstr("unreadable")) << "what could not be read was taken for damage";
+        }
       } else if (report.error().where.rule !=
                  "F13") {  // the only good copy of the table is damaged if it is unreadable
         EXPECT_TRUE(fails_with(report, ErrorCode::kIo));

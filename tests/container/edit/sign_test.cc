@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "container/read/opened_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -41,6 +42,63 @@ TEST(Sign, AFileThatIsWrittenToMeanwhileIsNotSigned) {
   }
   support::write_file(plain, before);
   EXPECT_TRUE(is_ok(sign_container(plain, keys.secret_path, out)));
+}
+
+TEST(Sign, AFileThatIsReplacedMeanwhileIsLeftAlone) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const std::string path = folder.file("plain.fatctx");
+  support::write_file(path, support::unsealed_sample());
+  const Bytes other = support::packed_bytes(support::mixed_records());
+  bool replaced = false;
+  const auto replace = [&](std::uint64_t, std::uint64_t) {
+    if (replaced) return;
+    support::write_file(folder.file("other"), other);
+    std::filesystem::rename(folder.file("other"), path);
+    replaced = true;
+  };
+
+  const auto made = sign_container(path, keys.secret_path, path, {.progress = replace});
+
+  ASSERT_TRUE(replaced);
+  ASSERT_TRUE(fails_with(made, ErrorCode::kChanged));
+  EXPECT_TRUE(support::read_file(path) == other);
+}
+
+TEST(Sign, InPlaceTheFileKeepsItsMode) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const std::string path = folder.file("plain.fatctx");
+  support::write_file(path, support::unsealed_sample());
+  const auto mode = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  std::filesystem::permissions(path, mode);
+
+  ASSERT_TRUE(is_ok(sign_container(path, keys.secret_path, path)));
+
+  EXPECT_EQ(std::filesystem::status(path).permissions(), mode);
+}
+
+// The record of the damaged leaf is named, and none of those beside it.
+TEST(Sign, DamageIsOfTheRecordThatHasTheByte) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const std::string path = folder.file("plain.fatctx");
+  const Bytes whole =
+      support::packed_bytes({support::plain_record(RecordType::kOpaque, "first", support::pattern(70'000, 1)),
+                             support::plain_record(RecordType::kOpaque, "second", support::pattern(80'000, 2)),
+                             support::plain_record(RecordType::kOpaque, "third", support::pattern(90'000, 3))});
+  const Opened opened(whole);
+  for (const char* name : {"first", "second", "third"}) {
+    Bytes damaged = whole;
+    damaged[static_cast<std::size_t>(opened.record(name).file_offset)] ^= std::byte{1};
+    support::write_file(path, damaged);
+
+    const auto made = sign_container(path, keys.secret_path, folder.file("out.fatctx"));
+
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, ErrorCode::kChecksumMismatch);
+    EXPECT_NE(made.error().message.find(std::string("\"") + name + "\""), std::string::npos) << made.error().message;
+  }
 }
 
 TEST(Sign, TheReportSaysWhetherTheFileIsSealed) {
