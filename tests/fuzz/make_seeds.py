@@ -1163,6 +1163,8 @@ def writers() -> Seeds:
     realigned = [(2, 4), (0, 6), (4, 4), (3, 6), (6, 4)]
     slots = [raw(place + 16) for place in (0x1000, 0x4000, 0x9000, 0xC000)]
     both = (record(weights, tensors, *some), record(weights, tensors, *turned))
+    header = b'{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}'
+    small_weights = [struct.pack("<Q", len(header)) + header + b"abcd", gguf()["one"], gguf()["one"][:40]]
     seeds = {
         "nothing": b"",
         "pack-nothing": pack(pages),
@@ -1231,6 +1233,13 @@ def writers() -> Seeds:
         "append-shares-with-damaged": append(record(opaque, 0, (0, 7), (1, 7))) + damage(*(edit(4, bytes([row]), struct.pack("<H", 99), b"\x01\xaa") for row in range(9))) +
                                       append(record(opaque, 0, (0, 7), (1, 7), (2, 7))),
         "append-shares-compressed": append(record(source, lz4, *some)) + append(record(source, lz4, *some), record(source, 0, *some), record(opaque, own, *some)),
+        "append-loaded": append(how=32) + append(how=32 + 64) + append(record(opaque, 0, *some), how=64 + 32) + open_one(0),
+        "append-eighteen-times": append(record(opaque, 0, (0, 0))) * 18 + open_one(0, 240) + open_one(0, 16),
+        "signature-forged": sign(0, 0, 0) + forge(at_place(2, 200, b"\xaa"), at_place(7, 200, b"\xaa")) + open_one(0, 1) + open_one(0),
+        "signed-table-forged": sign(0, 0, 0) + forge(at_place(2, 84, b"\xaa"), at_place(7, 84, b"\xaa")) + open_one(0) + open_one(0, 1) + repair,
+        "key-of-no-name": key(4, b""),
+        "weights-of-other-programs": b"".join(key(0, text) for text in small_weights),
+        "merge-other-options": pack(pages, record(opaque, 0, (7, 0), name=130), into=1, more=2 + 8) + pack(pages, record(opaque, 0, (6, 0), name=131), more=2) + merge(0, 1) + merge(1, 0),
         "append-and-take-back": append(record(opaque, 0, *some)) + b"".join(append(how=16 + (which << 5)) for which in range(8)) + open_one(0),
         "repair-pair-that-stayed-behind": append(record(opaque, 0, *some)) * 3 + forge(at_place(2, 24, struct.pack("<Q", 1))) + dry + repair + open_one(0),
         "forged-type": forge(field(1, 7, 4, b"\x63\x00\x01\x00"), field(3, 7, 4, b"\x63\x00")) + rewrite(0, 1) + sign(0, 2, 0) + append(record(opaque, 0, (0, 0))) + repair + open_one(0),

@@ -1,7 +1,7 @@
 // A program of calls that write: pack, append, note, rewrite, merge, sign, damage, repair. A file that was written
 // without an error must be whole, and so must one that repair calls whole.
 //
-// Input: steps until the bytes are used up, twelve at most. A step is 1 byte what (modulo 10), and then
+// Input: steps until the bytes are used up, 24 at most. A step is 1 byte what (modulo 10), and then
 //   0 pack       1 byte which file, 3 bytes options, 1 byte how many records, the records (fuzz/writers_records.h)
 //   1 append     1 byte which file, 1 byte options, 1 byte how many records, the records; their numbers are new
 //   2 note       1 byte which file, 1 byte which record, 1 byte which text is wrong
@@ -13,7 +13,7 @@
 //                are made right, as a hostile author does
 //   7 repair     1 byte which file, 1 byte options
 //   8 open       1 byte which file, 1 byte which keys, 1 byte the lowest generation, 1 byte how it is verified
-//   9 key        1 byte mode and what else, 1 byte how long its text is, the text
+//   9 key        1 byte mode and what else, 1 byte how long its text is, the text; the text is also read as weights
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "container/edit/append.h"
+#include "fatctx/import_gguf.h"
+#include "fatctx/import_safetensors.h"
 #include "fatctx/keys.h"
 #include "fatctx/repair.h"
 #include "fatctx/rewrite.h"
@@ -38,7 +40,7 @@ using fuzz::answered;
 using fuzz::require;
 using support::Bytes;
 
-constexpr int kMostSteps = 12;
+constexpr int kMostSteps = 24;
 constexpr std::uint64_t kLargestFile = 4 << 20;
 
 // The folder, the keys and a good file; made once, gone with the process.
@@ -152,6 +154,7 @@ class Program {
       if (!answered(appender.value().add(fuzz::record_of(input_, place().folder, appended_ + i)))) return;
     }
     if ((how & 16) != 0) take_back(path, appender.value(), how >> 5U);
+    if ((how & 32) != 0) add_loaded(path, appender.value(), (how & 64) != 0);
     (void)answered(appender.value().commit());
     (void)answered(appender.value().commit());  // it is spent
   }
@@ -162,6 +165,19 @@ class Program {
     if (!answered(opened)) return;
     const auto record = opened.value().record(1 + which);
     (void)answered(leave_out(appender, 1 + which, record.ok() ? std::string(record.value().name) : "nobody"));
+  }
+
+  // Adds a record of the file once more; `copy` says that this is meant.
+  void add_loaded(const std::string& path, Appender& appender, bool copy) const {
+    const auto opened = Container::open(path);
+    if (!answered(opened)) return;
+    const auto view = opened.value().acquire(1);
+    if (!answered(view)) return;
+    PackRecord record =
+        support::plain_record(RecordType::kOpaque, "loaded" + std::to_string(appended_), support::Bytes());
+    record.source.loaded = view.value();
+    record.copy = copy;
+    (void)answered(appender.add(std::move(record)));
   }
 
   void note() {
@@ -305,6 +321,13 @@ class Program {
                                             : std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     (void)answered(read_public_key(place().other_key));
     if ((which & 2) != 0) (void)answered(make_keys(place().keys[0]));  // exists
+    if ((which & 4) != 0) (void)answered(make_keys(place().folder.path() + "/"));
+    for (const auto& weights :
+         {weights_from_safetensors(place().other_key, "imported"), weights_from_gguf(place().other_key, "imported")}) {
+      if (!answered(weights)) continue;
+      Packer packer({});
+      if (answered(packer.add(weights.value())) && answered(packer.publish(files_[2]))) require_whole(files_[2], true);
+    }
   }
 
   fuzz::Input input_;

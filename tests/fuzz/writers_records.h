@@ -86,7 +86,8 @@ class Lent final : public ByteSource {
   options.granule_log2 = kGranules[sizes >> 3 & 3U];
   options.extent_log2 = kExtents[sizes >> 5 & 3U];
   if ((more & 1) != 0) options.model_name = "model";
-  if ((more & 2) != 0) options.options = {{"threads", "4", "cpu"}, {"backend_path", "lib.so", "qnn"}};
+  if ((more & 2) != 0)
+    options.options = {{"threads", (more & 8) != 0 ? "8" : "4", "cpu"}, {"backend_path", "lib.so", "qnn"}};
   if ((more & 4) != 0) options.model_name = std::string(300, 'm');
   return options;
 }
