@@ -69,10 +69,11 @@ using support::Bytes;
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::byte>(i % 32);
   PackOptions options;
   options.sharing = Sharing::kBytes;
+  // The longest record stores its bytes; the others are made of them.
   return support::packed_bytes(
-      {support::binary_record("one", "x86-64-v2", joined({a, b})),
-       support::binary_record("two", "x86-64-v3", joined({support::pattern(40, 33), b, a})),
-       support::binary_record("three", "x86-64-v4", joined({a, rows, support::pattern(70'000, 34), b, rows}))},
+      {support::binary_record("base", "x86-64-v2", joined({a, support::pattern(90'000, 34), b})),
+       support::binary_record("plain", "x86-64-v3", joined({support::pattern(40, 33), b, a})),
+       support::binary_record("packed", "x86-64-v4", joined({a, rows, b, rows}))},
       std::move(options));
 }
 

@@ -130,7 +130,8 @@ def container_edits() -> Seeds:
         "record-may-be-ignored": field(1, 7, 4, b"\x63\x00\x01\x00") + field(3, 7, 4, b"\x63\x00"),
         "codec-may-be-ignored": field(1, 7, 6, b"\x01\x00") + field(1, 7, 8, b"\x07"),
     }
-    program = {f"program-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x01\xff") for at in range(0, 480, 12)}
+    program = {f"program-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x01\xff") for at in (*range(0, 480, 48), *range(480, 1440, 80), 1140, 1160, 1340)}
+    program |= {f"program-size-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x08" + b"\xff" * 7 + b"\x00") for at in (800, 804, 1136, 1140)}
     of_recipes = {"good": b"", "codec-of-the-description-may-be-ignored": field(1, 3, 6, b"\x01\x00") + field(1, 3, 8, b"\x07"), "leaves": edit(4, b"\x01", struct.pack("<H", 9), b"\x01\xaa"), "damaged-source": edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
                   "damaged-program": edit(6, (0x20010).to_bytes(3, "little"), b"\xaa"),
                   "damaged-programs": b"".join(edit(6, (0x20000 + at).to_bytes(3, "little"), b"\xaa") for at in range(4, 700, 64))} | program
@@ -1227,6 +1228,8 @@ def writers() -> Seeds:
         "many-sources": pack(pages, *(record(weights, tensors, (which, 5), (which + 1, 4), (which + 2, 6)) for which in range(6))),
         "append-shares-leaves": append(record(opaque, 0, (0, 7), (1, 7), (2, 7))) + append(
             record(opaque, 0, (0, 7), (1, 7), (2, 7), (3, 7)), record(opaque, 0, (4, 7), (5, 7)), record(opaque, 0, (4, 7), (5, 7), (0, 0))) + open_one(0, 0, 0, 1),
+        "append-shares-the-second-piece": append(record(opaque, 0, (0, 7), (1, 7), (2, 7), (3, 7))) + append(
+            record(opaque, 0, (4, 7), (1, 7), (2, 7), (6, 7)), record(opaque, 0, (7, 7), (5, 7), (2, 7), (6, 7), (0, 0))) + open_one(0),
         "append-shares-own-pieces": append(record(opaque, 0, (0, 7), (1, 7), (2, 7))) + append(
             record(opaque, 0, (0, 7), (1, 7), (6, 7), (3, 7)), record(opaque, 0, (7, 7), (1, 7), (6, 7), (3, 7))) + open_one(0),
         "append-shares-the-same-leaf": append(record(opaque, 0, (130, 7), (130, 7), (130, 7)), record(opaque, 0, (130, 7), (130, 7), (1, 7))),
@@ -1234,7 +1237,7 @@ def writers() -> Seeds:
                                       append(record(opaque, 0, (0, 7), (1, 7), (2, 7))),
         "append-shares-compressed": append(record(source, lz4, *some)) + append(record(source, lz4, *some), record(source, 0, *some), record(opaque, own, *some)),
         "append-loaded": append(how=32) + append(how=32 + 64) + append(record(opaque, 0, *some), how=64 + 32) + open_one(0),
-        "append-eighteen-times": append(record(opaque, 0, (0, 0))) * 18 + open_one(0, 240) + open_one(0, 16),
+        "append-eighteen-times": append(record(opaque, 0, (0, 0))) * 18 + open_one(0, 240) + open_one(0, 16) + rewrite(0, 1, 64, 200),
         "signature-forged": sign(0, 0, 0) + forge(at_place(2, 200, b"\xaa"), at_place(7, 200, b"\xaa")) + open_one(0, 1) + open_one(0),
         "signed-table-forged": sign(0, 0, 0) + forge(at_place(2, 84, b"\xaa"), at_place(7, 84, b"\xaa")) + open_one(0) + open_one(0, 1) + repair,
         "key-of-no-name": key(4, b""),
