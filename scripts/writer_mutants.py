@@ -208,8 +208,9 @@ class Tests:
             for place in test.reached:
                 self.of_place.setdefault(place, []).append(test)
 
-    def _failing(self, program: str, names: list[str], seconds: float, wall: float, **environment: str) -> str | None:
-        """Returns null if all pass, or else the test that failed; a crash and a run without end are failures too."""
+    def _failing(self, program: str, names: list[str], seconds: float, wall: float, **environment: str) -> tuple[str, bool] | None:
+        """Returns null if all pass, or else the test that failed, and whether it hung; a crash is a failure too."""
+        hung = False
         with tempfile.TemporaryDirectory(dir=self.folder) as temporary, \
                 tempfile.TemporaryFile(mode="w+", dir=self.folder, errors="replace") as out:
             process = subprocess.Popen(
@@ -219,7 +220,7 @@ class Tests:
             try:
                 passed = process.wait(wall) == 0
             except subprocess.TimeoutExpired:
-                passed = False
+                passed, hung = False, True
             finally:
                 try:
                     os.killpg(process.pid, 9)  # its children too
@@ -229,7 +230,7 @@ class Tests:
             if passed:
                 return None
             out.seek(0)
-            return failed_test(out.read(4 << 20))
+            return failed_test(out.read(4 << 20)), hung
 
     def _measured(self, program: str, name: str) -> Test | None:
         log = self.folder / f"reached-{threading.get_ident()}"
@@ -249,11 +250,13 @@ class Tests:
         environment = {"FATCTX_MUTANT": str(place)}
         while batch:
             seconds = sum(test.seconds for test in batch)
-            failing = self._failing(batch[0].program, [test.name for test in batch], seconds, 60 + 10 * seconds, **environment)
+            failing = self._failing(batch[0].program, [test.name for test in batch], seconds, 30 + 10 * seconds, **environment)
             if failing is None:
                 return None
-            by = next((test for test in batch if test.name == failing), batch[0])
-            if self._failing(by.program, [by.name], by.seconds, 60 + 10 * by.seconds, **environment) is not None:
+            name, hung = failing
+            by = next((test for test in batch if test.name == name), batch[0])
+            # A test that hung is not run again: it would take as long.
+            if hung or self._failing(by.program, [by.name], by.seconds, 30 + 10 * by.seconds, **environment) is not None:
                 return by
             batch = [test for test in batch if test is not by]
         return None
@@ -310,6 +313,7 @@ class Results:
         if text and not text.endswith("\n"):  # the last run ended in a row
             path.write_text(text[:text.rfind("\n") + 1])
         rows = [line.split("\t") for line in text.splitlines()]
+        self.before = {row[0] for row in rows if len(row) == 4}  # tried, perhaps in another state of the checkout
         for key, word, what, checkout in (row for row in rows if len(row) == 4):
             if checkout != self.digest and not (keep and word == "caught"):
                 continue
@@ -338,15 +342,17 @@ def try_all(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, eff
         if mutant.key in results.caught or results.survived.get(mutant.key) or time.monotonic() > ends or \
                 (mutant.key in results.survived and effort):
             return
-        # What caught the neighbours is likely to catch this one.
+        # The tests that caught the neighbours are likely to catch this one.
         near = sorted(dict(caught), key=lambda place: abs(place - mutant.place))[:6]
         by, finished = tests.notice(mutant, list({caught[place] for place in near if caught[place].seconds < 1}), effort)
         if by:
             caught[mutant.place] = by
         results.add(mutant.key, "caught" if by else "survived" if finished else "unfinished", str(by or ""))
 
+    # Mutants that were never tried come before those that survived in an earlier state of the checkout.
+    ordered = sorted(chosen, key=lambda mutant: mutant.key in results.before)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(one, mutant) for mutant in chosen]):
+        for done in concurrent.futures.as_completed([pool.submit(one, mutant) for mutant in ordered]):
             done.result()
 
 
@@ -387,7 +393,7 @@ def main() -> int:
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--effort", type=float, default=0, help="give a mutant no more than so many seconds of tests")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after so many minutes")
-    parser.add_argument("--keep", action="store_true", help="believe what was caught before a source or test changed")
+    parser.add_argument("--keep", action="store_true", help="mutants that were caught before a source or test changed stay caught")
     parser.add_argument("--list", action="store_true", help="say what there is and try nothing")
     parser.add_argument("--report", action="store_true", help="print the results in FOLDER and try nothing")
     arguments = parser.parse_args()

@@ -8,9 +8,8 @@
 //   3 rewrite    1 byte which files, 2 bytes options
 //   4 merge      1 byte which files, 1 byte options
 //   5 sign       1 byte which files, 1 byte options, 1 byte which key
-//   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); from 128 on the
-//   checksums
-//                are made right, as a hostile author does
+//   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); with 128 added, all
+//                hashes are corrected, as a hostile author does
 //   7 repair     1 byte which file, 1 byte options
 //   8 open       1 byte which file, 1 byte which keys, 1 byte the lowest generation, 1 byte how it is verified
 //   9 key        1 byte mode and what else, 1 byte how long its text is, the text; the text is also read as weights

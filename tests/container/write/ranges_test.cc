@@ -1,4 +1,4 @@
-// Ranges of a record: what is refused, with the words that say why, and what they are good for.
+// Ranges of a record: refusals with the words that give the reason, and the bytes that they save.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the writers report is what the file says, and what a key says survives every writer.
+// The reports of the writers agree with the file, and every writer keeps every word of a key.
 #include <gtest/gtest.h>
 
 #include <filesystem>

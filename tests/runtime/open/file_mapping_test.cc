@@ -6,11 +6,15 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "fatctx/model.h"
+#include "mapping/os_file.h"
+#include "runtime/open/file_mapping.h"
 #include "runtime/small_model.h"
 
 namespace fatctx {
@@ -96,6 +100,7 @@ class FakeProvider final : public MappingProvider {
     const std::lock_guard lock(mutex_);
     const ByteView view(bytes.data(), gives_less ? bytes.size() - 1 : bytes.size());
     live_.emplace(view.data(), std::move(bytes));
+    if (after) after();
     return view;
   }
   void unmap(ByteView mapped) noexcept override {
@@ -110,6 +115,7 @@ class FakeProvider final : public MappingProvider {
   bool available = true;
   bool exhausted = false;
   bool gives_less = false;
+  std::function<void()> after;  // runs once the bytes are mapped
   std::atomic<int> asked{0};
 
  private:
@@ -344,6 +350,26 @@ TEST_F(FileMappingSwitch, AProviderMapsInPlaceOfTheSystemOnceForAllAndUndoesIt) 
     EXPECT_EQ(testing::mappings_of(path_), 1) << "what one provider mapped is not handed out by another";
   }
   EXPECT_EQ(provider->live(), 0U);
+}
+
+TEST_F(FileMappingSwitch, AFileThatIsCutBeforeOrWhileAProviderMapsItIsTruncated) {
+  auto provider = std::make_shared<FakeProvider>();
+  const std::uint64_t size = std::filesystem::file_size(path_);
+  const auto file = mapping::open_for_reading(path_).value();
+  ASSERT_TRUE(map_region(*file, size, provider).ok());
+  EXPECT_EQ(provider->live(), 0U);
+
+  provider->after = [&] { std::filesystem::resize_file(path_, size - 1); };
+  const auto meanwhile = map_region(*file, size, provider);
+  ASSERT_FALSE(meanwhile.ok());
+  EXPECT_EQ(meanwhile.error().code, ErrorCode::kTruncated);
+  EXPECT_EQ(provider->live(), 0U);
+  EXPECT_EQ(provider->asked, 2);
+
+  const auto before = map_region(*file, size, provider);
+  ASSERT_FALSE(before.ok());
+  EXPECT_EQ(before.error().code, ErrorCode::kTruncated);
+  EXPECT_EQ(provider->asked, 2) << "nothing is mapped behind the end";
 }
 
 // Shows S5.14, S5.16.
