@@ -54,14 +54,17 @@ TEST(LeaveOut, TheRecordIsGoneAndItsBytesAreDead) {
 TEST(LeaveOut, AnotherRecordOfThatIdOrNameIsNotTaken) {
   const Opened sample(support::unsealed_sample());
   const std::uint32_t id = sample.record("weights").id;
-  for (const auto& [wrong_id, name] :
-       {std::pair<std::uint32_t, std::string>{id, "cpu-aarch64"}, {id + 90, "weights"}}) {
-    const Appended refused =
-        append(support::unsealed_sample(), [&](Appender& appender) { return leave_out(appender, wrong_id, name); });
+  struct Wrong {
+    std::uint32_t id;
+    std::string name;
+  };
+  for (const Wrong& wrong : {Wrong{id, "cpu-aarch64"}, Wrong{id + 90, "weights"}}) {
+    const Appended refused = append(support::unsealed_sample(),
+                                    [&](Appender& appender) { return leave_out(appender, wrong.id, wrong.name); });
 
     ASSERT_TRUE(fails_with(refused.report, ErrorCode::kNotFound));
     EXPECT_THAT(refused.report.error().message,
-                HasSubstr("m.fatctx: record " + std::to_string(wrong_id) + " is not \"" + name));
+                HasSubstr("m.fatctx: record " + std::to_string(wrong.id) + " is not \"" + wrong.name));
     EXPECT_TRUE(refused.bytes == support::unsealed_sample());
   }
 }
