@@ -362,7 +362,7 @@ Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan) {
                            .name = flags.name.empty() ? fs::path(path).stem().string() : flags.name,
                            .onnx = models.empty() ? nullptr : &models.begin()->second};
   FATCTX_TRY(check_suits_compilers(plan, input));
-  FailureLog(plan.meaning.output).remove();  // what an earlier run left would be mistaken for that of this one
+  FailureLog(plan.meaning.output).remove();  // so that nobody reads an earlier run's log as this one's
   FATCTX_ASSIGN(const CompileCache cache, open_cache(flags));
   const SaysNotes at_the_end(cache);
   FATCTX_ASSIGN(const std::vector<CompileInput> inputs, inputs_of(input, plan.shapes, cache, models));

@@ -17,8 +17,8 @@ namespace fatctx::tools {
 struct CompileInput {
   std::string path;
   std::string name;                 // the prefix of the records' names
-  std::string group = name;         // of the records
-  std::string unit = {};            // of the records; empty unless one model is compiled for several sets of shapes
+  std::string group = name;         // the group of the records
+  std::string unit = {};            // the unit of the records; empty unless there are several sets of shapes
   std::string beside = path;        // the model whose folder has the external data: differs if `path` was made from it
   const OnnxModel* onnx = nullptr;  // null: a model of another form
 

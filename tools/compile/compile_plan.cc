@@ -32,10 +32,8 @@ bool means_folder(const std::string& output) {
 Error with_right_flag(Error error, const std::string& word, const SocTable& table) {
   const auto device = device_from_text(word, table);
   if (!device.ok() || device.value().backend != "htp") return error;
-  return invalid_argument(
-      fmt::format("--target {}: is a target of Snapdragon's compiler, and --target is for CPUs; write "
-                  "--htp_socs {}",
-                  word, word));
+  return invalid_argument(fmt::format(
+      "--target {}: is a target of Snapdragon's compiler, and --target is for CPUs; write --htp_socs {}", word, word));
 }
 
 // Refuses words of --htp_socs that are CPUs. Others are looked up later.
@@ -45,8 +43,7 @@ Status check_no_cpu(const std::string& list) {
     const std::size_t begin = word.find_first_not_of(' ');
     if (begin == std::string::npos || !parse_target_word(word.substr(begin)).ok()) continue;
     return invalid_argument(
-        fmt::format("--htp_socs {}: is a CPU, and --htp_socs is for SoCs of Snapdragon; write --target "
-                    "{}",
+        fmt::format("--htp_socs {}: is a CPU, and --htp_socs is for SoCs of Snapdragon; write --target {}",
                     word.substr(begin), word.substr(begin)));
   }
   return Done{};

@@ -9,7 +9,8 @@ namespace fatctx::tools {
 namespace {
 
 constexpr const char* kFixedFile = "model.onnx";
-constexpr const char* kStepVersion = "1";  // of write_onnx_with_shapes()
+// Raise it when write_onnx_with_shapes() writes other bytes: the cache then drops the old ones.
+constexpr const char* kStepVersion = "1";
 
 // Returns the path of the model with these shapes, in the cache.
 Result<std::string> fixed_model(const CompileInput& input, const ShapeSet& set, const CompileCache& cache) {

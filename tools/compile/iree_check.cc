@@ -110,13 +110,6 @@ std::optional<std::string> unfit(const CompileTarget& target) {
                         : selection.error().message;
 }
 
-Status write_small_file(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  return out ? Status(Done{}) : Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
-}
-
 struct Verdict {
   std::string word;
   std::string text;
@@ -199,14 +192,14 @@ Result<std::string> IreeCheck::check(const CompileInput& input, const CompileTar
                         {"parameters", parameters.empty() ? "" : fs::absolute(parameters).string()},
                         {"scope", std::string(kParameterScope)},
                         {"time_limit_s", kTimeLimitSeconds}};
-  FATCTX_TRY(write_small_file(work.file(kCheckRequest), write_json(request)));
-  FATCTX_TRY(write_small_file(work.file(kCheckScript), iree_check_script()));
+  FATCTX_TRY(write_text_file(work.file(kCheckRequest), write_json(request)));
+  FATCTX_TRY(write_text_file(work.file(kCheckScript), iree_check_script()));
   FATCTX_ASSIGN(const ProcessResult ran, run_process({.arguments = {python_, kCheckScript, "check", kCheckRequest},
                                                       .working_folder = work.path()}));
   const auto verdict = verdict_in(ran.output);
   if (!verdict) return refused(input, end_of(ran));
   if (verdict->word == "agrees") {
-    FATCTX_TRY(write_small_file(work.file(kVerdictFile), verdict->text));
+    FATCTX_TRY(write_text_file(work.file(kVerdictFile), verdict->text));
     FATCTX_TRY(cache_->publish(inputs, std::move(work), {kVerdictFile}));
     return verdict->text;
   }

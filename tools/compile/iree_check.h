@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kLargestCheckedModel = std::uint64_t{64} << 20;  
 class IreeCheck {
  public:
   // Looks for a Python with both run times: that of the compiler's programs, else python3 of the environment. Prints
-  // why nothing is checked if that is so. Lifetime: borrows `cache`.
+  // the reason if nothing is checked. Lifetime: borrows `cache`.
   // Errors with kAlways: backend_library_missing with what to install.
   [[nodiscard]] static Result<IreeCheck> create(CheckWish wish, const IreeTools& tools, const CompileInput& input,
                                                 const CompileCache& cache);
@@ -47,7 +47,7 @@ class IreeCheck {
   CheckWish wish_;
   const CompileCache* cache_;
   std::string python_;    // empty: nothing is checked
-  std::string versions_;  // of both run times
+  std::string versions_;  // the versions of IREE's and ONNX Runtime's run times
 };
 
 }  // namespace fatctx::tools

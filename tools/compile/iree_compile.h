@@ -40,7 +40,7 @@ class IreeCompile : public CompileDriver {
   struct Imported {
     StepResult step;
     std::string weights_file;  // empty: the model has no weights of note
-    std::string weights_name;  // of the record
+    std::string weights_name;  // the name of the record that holds them
   };
 
   [[nodiscard]] std::size_t input_at(std::size_t target) const { return target / wanted_.targets.size(); }

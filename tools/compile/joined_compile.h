@@ -27,7 +27,7 @@ class JoinedCompile : public CompileDriver {
  private:
   struct Place {
     const CompileDriver& driver;
-    std::size_t target;  // in it
+    std::size_t target;  // its number in this driver
   };
   [[nodiscard]] Place place(std::size_t target) const;
 

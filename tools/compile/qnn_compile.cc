@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -92,14 +91,6 @@ std::string settings_text(const std::vector<DescribedOption>& a, const std::vect
 }
 
 Error wrong(std::string message) { return Error{ErrorCode::kSerialiseFailed, std::move(message)}; }
-
-Status write_file(const std::string& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
-  return Done{};
-}
 
 Error missing_python(const std::string& python, std::string_view why) {
   return Error{ErrorCode::kBackendLibraryMissing,
@@ -313,8 +304,8 @@ Result<QnnCompile::Step> QnnCompile::run(const Targets& targets, std::string& lo
                         {"output", kContextFile},
                         {"log_severity", request_.log_severity},
                         {"options", std::move(said)}};
-  FATCTX_TRY(write_file(work.file(kRequestFile), write_json(request)));
-  FATCTX_TRY(write_file(work.file(kScriptFile), qnn_script()));
+  FATCTX_TRY(write_text_file(work.file(kRequestFile), write_json(request)));
+  FATCTX_TRY(write_text_file(work.file(kScriptFile), qnn_script()));
   FATCTX_ASSIGN(const double seconds,
                 run_tool("the QNN compiler", {tools_.python, kScriptFile, "compile", kRequestFile}, work.path(), log));
   std::error_code nothing;

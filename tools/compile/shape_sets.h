@@ -11,7 +11,7 @@ namespace fatctx::tools {
 
 struct ShapeSet {
   InputShapes shapes;
-  std::string unit;  // of the records; empty if there is only one set
+  std::string unit;  // the unit of its records; empty if there is only one set
 };
 
 // Parses one flag: NAME=SIZE,SIZE for each input, with blanks between them. Errors: invalid_argument.

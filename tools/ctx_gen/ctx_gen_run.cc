@@ -263,8 +263,7 @@ Status leave_to_the_container(const CtxGenPlan& plan, const CtxGenFlags& flags, 
       if (error) return Error{ErrorCode::kIo, fmt::format("{}: cannot be removed: {}", path, error.message())};
       result.notes.push_back(
           fmt::format("{} is in {} only, and the models name it; {} reads it as a file of its own, so write it beside "
-                      "them where they "
-                      "run: {} (or --binaries here)",
+                      "them where they run: {} (or --binaries here)",
                       name, plan.container, plan.provider.name, binary.command));
     }
     result.binaries.push_back(std::move(binary));

@@ -88,6 +88,14 @@ Result<std::string> read_text_file(const std::string& path) {
   return text;
 }
 
+Status write_text_file(const std::string& path, std::string_view text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
+  return Done{};
+}
+
 Result<Json> parse_json(std::string_view text, const std::string& file) {
   const std::string blanked = without_comments(text);
   JsonFault fault;

@@ -22,6 +22,9 @@ inline constexpr std::size_t kMaxJsonDepth = 64;  // arrays and objects; reading
 // file.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path);
 
+// Writes a text file, over an existing one. Errors: io.
+[[nodiscard]] Status write_text_file(const std::string& path, std::string_view text);
+
 // Parses JSON with // and /* */ comments, in which no object repeats a key.
 // Errors: invalid_argument with line and column, or with the pointer of the object.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const std::string& file);

@@ -97,9 +97,9 @@ std::vector<std::string> beyond_qnn_operators(const OperatorUse& used, std::stri
                     "Runtime removes or replaces them",
                     backend, fmt::join(names, ", ")));
   }
-  const QnnOperator* matmul = find(table, "MatMul");
-  assert(matmul != nullptr);
   if (backend != "htp") return lines;
+  const QnnOperator* const matmul = find(table, "MatMul");
+  assert(matmul != nullptr);
   if (const std::vector<std::string> pairs = unlisted_pairs(*matmul, used); !pairs.empty()) {
     std::vector<std::string> listed;
     for (const auto& [left, right] : matmul->types) listed.push_back(fmt::format("{} with {}", left, right));

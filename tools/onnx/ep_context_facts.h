@@ -20,7 +20,8 @@ inline constexpr std::string_view kMaxSizeFact = "max_size";
 // The hash of a wrapper model, in hex: the model, with nodes between, of which the binary is a part. One for each
 // model.
 inline constexpr std::string_view kWholeModelFact = "whole_model";
-inline constexpr std::string_view kPartitionsFact = "partitions";  // of a wrapper model: its EPContext nodes
+// The number of EPContext nodes in a wrapper model.
+inline constexpr std::string_view kPartitionsFact = "partitions";
 
 // Returns true for QNN's provider. Its name in `source` varies: "QNN", "qnn" and "QNNExecutionProvider" are
 // the same.

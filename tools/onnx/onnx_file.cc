@@ -63,6 +63,10 @@ Status save_onnx(const onnx::ModelProto& model, const std::string& path) {
   return Error{ErrorCode::kIo, fmt::format("{}: cannot be written", path)};
 }
 
+std::string operator_name(const std::string& domain, const std::string& type) {
+  return domain.empty() || domain == "ai.onnx" ? type : domain + ":" + type;
+}
+
 void constants_become_initializers(onnx::GraphProto& graph, std::int64_t min_elements) {
   std::set<std::string> outputs;
   for (const auto& output : graph.output()) outputs.insert(output.name());

@@ -16,6 +16,10 @@ namespace fatctx::tools {
 // Writes a model. Errors: io.
 [[nodiscard]] Status save_onnx(const onnx::ModelProto& model, const std::string& path);
 
+// Returns the name of an operator for people: "Conv", and with its domain if that is not ONNX's own,
+// "com.microsoft:FusedMatMul".
+[[nodiscard]] std::string operator_name(const std::string& domain, const std::string& type);
+
 // Turns Constant nodes of the main graph into initializers of the same name, behind those of the file. ONNX Runtime
 // does so as well. Leaves one that gives an output of the graph, and those of fewer than `min_elements`.
 void constants_become_initializers(onnx::GraphProto& graph, std::int64_t min_elements = 0);

@@ -327,8 +327,7 @@ Status for_every_tensor(onnx::ModelProto& model, const std::function<Status(onnx
 void list_operators(const onnx::GraphProto& graph, std::set<std::string>& operators);
 
 void list_operators(const onnx::NodeProto& node, std::set<std::string>& operators) {
-  const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-  operators.insert(standard ? node.op_type() : node.domain() + ":" + node.op_type());
+  operators.insert(operator_name(node.domain(), node.op_type()));
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     if (attribute.has_g()) list_operators(attribute.g(), operators);
     for (const onnx::GraphProto& inner : attribute.graphs()) list_operators(inner, operators);

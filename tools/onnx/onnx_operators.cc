@@ -4,8 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include <onnx/onnx_pb.h>
-
+#include "tools/onnx/onnx_file.h"
 #include "tools/onnx/onnx_import.h"
 
 namespace fatctx::tools {
@@ -13,10 +12,6 @@ namespace fatctx::tools {
 namespace {
 
 using Types = std::map<std::string_view, int>;  // element types by name of a tensor
-
-std::string operator_name(const std::string& domain, const std::string& type) {
-  return domain.empty() || domain == "ai.onnx" ? type : domain + ":" + type;
-}
 
 const onnx::TensorProto* constant_of(const onnx::NodeProto& node) {
   if (node.op_type() != "Constant") return nullptr;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <onnx/onnx_pb.h>
 
 #include "tools/onnx/ep_context_facts.h"
+#include "tools/onnx/onnx_file.h"
 #include "tools/onnx/onnx_wrapper.h"
 
 namespace fatctx::tools {
@@ -30,16 +29,11 @@ bool is_main(const onnx::NodeProto& node) {
   return true;
 }
 
-std::string operator_of(const onnx::NodeProto& node) {
-  const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-  return standard ? node.op_type() : node.domain() + ":" + node.op_type();
-}
-
-// The values of a graph by their makers.
+// The names of a graph's values, sorted by their producers.
 struct Makers {
   std::set<std::string_view> given;     // inputs and initializers of the model
   std::set<std::string_view> computed;  // outputs of EPContext nodes
-  std::set<std::string_view> outputs;   // of the model
+  std::set<std::string_view> outputs;   // outputs of the model
 };
 
 Makers makers_of(const onnx::GraphProto& graph) {
@@ -154,17 +148,13 @@ void name_the_binary(const NodeBinary& binary, onnx::NodeProto& node) {
 }  // namespace
 
 Result<std::optional<KeptModel>> kept_form(const std::string& path, const OnnxModel& model) {
-  std::ifstream in(path, std::ios::binary);
-  onnx::ModelProto proto;
-  if (!in || !proto.ParseFromIstream(&in)) {
-    return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model any more", path)};
-  }
+  FATCTX_ASSIGN(onnx::ModelProto proto, load_onnx(path));
   if (made_of_graphs(proto.graph(), model)) return std::optional<KeptModel>();
   KeptModel kept;
   std::set<std::string> operators;
   for (const onnx::NodeProto& node : proto.graph().node()) {
     ++(is_context(node) ? kept.partitions : kept.other_nodes);
-    if (!is_context(node)) operators.insert(operator_of(node));
+    if (!is_context(node)) operators.insert(operator_name(node.domain(), node.op_type()));
   }
   kept.operators.assign(operators.begin(), operators.end());
   forget_the_binary(proto);

@@ -1,8 +1,8 @@
 // Keeps a context model of which an execution provider took only parts: EPContext nodes, other nodes between them, and
-// the weights of those. `fatctx wrap` makes most models anew from the graphs of a binary; such a model it cannot.
+// the weights of those. `fatctx wrap` can rebuild most models from the graphs of a binary, but not these.
 //
-// The kept form says nothing of one chip: names of binaries, versions of compilers and texts about devices are removed,
-// because the records of the binaries have them. So models for several chips are often the same bytes.
+// The kept form leaves out facts of one chip: names of binaries, versions of compilers and texts about
+// devices. The records of the binaries have them. So models for several chips often have the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct KeptModel {
   std::vector<std::string> operators;  // of those, each once, sorted
 };
 
-// Returns the form to keep, without a look at the weights in other files. Errors: malformed.
-[[nodiscard]] Result<std::optional<KeptModel>> kept_form(const std::string& path, const OnnxModel& model);
-
 // Returns the form to keep, or nothing if `fatctx wrap` can make the model anew: every node is an EPContext node or
 // converts an input or output of the model with a known scale, and no EPContext node reads what another computes.
 // `model` is what read_onnx() returned for the file.
 // Errors: invalid_argument (such a model whose weights are in other files); malformed; io.
 [[nodiscard]] Result<std::optional<KeptModel>> kept_model(const std::string& path, const OnnxModel& model);
+
+// Does the same for comparing: takes a model with weights in other files, too. Errors: malformed; io.
+[[nodiscard]] Result<std::optional<KeptModel>> kept_form(const std::string& path, const OnnxModel& model);
 
 // The binary of one chip, as the EPContext nodes of the model shall name it.
 struct NodeBinary {

@@ -250,8 +250,7 @@ Result<std::optional<RecordInfo>> wanted_model(const Container& container, const
   if (!options.model.empty() && asks_for_graphs(options)) {
     return invalid_argument("--model takes the graphs of that model as they are; leave out the flags about graphs");
   }
-  if (stated == 0 && options.model.empty()) return std::optional<RecordInfo>();
-  if (asks_for_graphs(options)) return std::optional<RecordInfo>();
+  if (asks_for_graphs(options) || (stated == 0 && options.model.empty())) return std::optional<RecordInfo>();
   if (models.size() == 1) return std::optional<RecordInfo>(models.front());
   if (!options.model.empty()) {
     return Error{ErrorCode::kNotFound,
@@ -306,7 +305,7 @@ Result<std::string> model_bytes(const Container& container, const Wrapped& wrapp
   return bytes;
 }
 
-// Returns text such as ": 2 partitions of QNN, and the operators Shrink". Empty if the record says nothing of it.
+// Returns text such as ", 2 nodes of QNN, with these between: Shrink"; empty if the record does not count them.
 std::string parts_text(const RecordDescription& whole, std::string_view source) {
   const std::string partitions = ep_context_fact(whole.options, kPartitionsFact);
   if (partitions.empty()) return {};

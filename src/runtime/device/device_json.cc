@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -203,14 +202,6 @@ bool is_known_cpu_arch(std::string_view arch) {
   return arch == "aarch64" || (cpu.isa == "x86-64" && cpu.level >= 1 && cpu.level <= kHighestLevel);
 }
 
-// Backends that no table of archs belongs to: the archs of their records may be any words.
-constexpr std::array<std::string_view, 9> kOtherBackends = {
-    runtime::kOrtBackend, "openvino", "tensorrt", "vitisai", "cuda", "dsp", "edgetpu", "neuropilot", "enn"};
-
-bool is_other_backend(std::string_view word) {
-  return std::find(kOtherBackends.begin(), kOtherBackends.end(), word) != kOtherBackends.end();
-}
-
 // Archs of other backends have capitals, too: "NPU".
 bool is_free_arch(std::string_view text) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -297,14 +288,14 @@ Result<Device> device_from_json(std::string_view json) {
 Result<Device> device_from_text(std::string_view text) { return device_from_text(text, SocTable::built_in()); }
 
 Result<Device> device_from_text(std::string_view text, const SocTable& table) {
-  if (is_other_backend(text)) return device_of_other_backend(text, text, std::nullopt);
+  if (runtime::has_free_archs(text)) return device_of_other_backend(text, text, std::nullopt);
   std::string_view rest = text;
   std::string_view backend;
   const auto colon = rest.find(':');
   if (colon != std::string_view::npos && !rest.starts_with("kernel:")) {
     backend = rest.substr(0, colon);
     rest.remove_prefix(colon + 1);
-    if (is_other_backend(backend)) return device_of_other_backend(text, backend, rest);
+    if (runtime::has_free_archs(backend)) return device_of_other_backend(text, backend, rest);
     if (backend != runtime::kCpuBackend && backend != runtime::kHtpBackend) {
       return not_a_device(text, fmt::format("backend \"{}\" is not known here", backend));
     }

@@ -35,6 +35,9 @@ std::string_view backend_of(std::string_view runtime) {
   return row == kBackends.end() ? kHtpBackend : row->backend;
 }
 
+// Backends of providers that the table has no SoCs for.
+constexpr std::array<std::string_view, 3> kBackendsWithoutSocs = {kOrtBackend, "tensorrt", "vitisai"};
+
 std::string variant_of(const Soc& soc, std::uint32_t kernel_id) {
   const auto variant = std::find_if(soc.kernel_variants.begin(), soc.kernel_variants.end(),
                                     [&](const SocVariant& v) { return v.kernel_id == kernel_id; });
@@ -179,6 +182,13 @@ Device device_of(const SocIdentity& identity) {
   if (!identity.arch.empty()) device.arch = identity.arch;
   device.vtcm_mb = identity.vtcm_mb;
   return device;
+}
+
+bool has_free_archs(std::string_view backend) noexcept {
+  if (backend == kCpuBackend || backend == kHtpBackend) return false;
+  return std::any_of(kBackends.begin(), kBackends.end(),
+                     [&](const BackendOfRuntime& b) { return b.backend == backend; }) ||
+         std::find(kBackendsWithoutSocs.begin(), kBackendsWithoutSocs.end(), backend) != kBackendsWithoutSocs.end();
 }
 
 Device onnxruntime_device() {

@@ -44,6 +44,8 @@ struct SocIdentity {
 // Returns the device that selection sees. The backend follows from the table's runtime; it is "htp" if that is not
 // known.
 [[nodiscard]] Device device_of(const SocIdentity& identity);
+// Returns true for a known backend whose archs are words that fatctx does not interpret: "openvino".
+[[nodiscard]] bool has_free_archs(std::string_view backend) noexcept;
 // Returns the processor as fatctx's provider for ONNX Runtime uses it. The version of the runtime is not known here.
 [[nodiscard]] Device onnxruntime_device();
 

@@ -526,7 +526,8 @@ TEST_F(ViewCacheFiles, RequiredMappingForbidsItWhateverElseIsAllowedAndLives) {
   EXPECT_TRUE(files().empty());
 
   const RecordView in_cache = acquire(chip, cached()).value();
-  EXPECT_TRUE(fails_with(acquire(chip, options), ErrorCode::kCopyNotAllowed)) << "whoever has allowed it";
+  EXPECT_TRUE(fails_with(acquire(chip, options), ErrorCode::kCopyNotAllowed))
+      << "a view in the cache does not change that";
   EXPECT_TRUE(fails_with(open(options).access_path_of(id), ErrorCode::kCopyNotAllowed));
 }
 

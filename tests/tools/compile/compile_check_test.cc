@@ -24,13 +24,7 @@ class CompileCheck : public support::CommandTest {
  protected:
   CompileCheck() {
     support::write_model(path("net.onnx"), support::tiny_model());
-    support::write_file(path("prepared.irpa"), support::tiny_archive());
-    std::filesystem::create_directory(path("bin"));
-    support::write_script(path("bin/iree-import-onnx"),
-                          "echo module > model.mlir\ncp " + path("prepared.irpa") + " model_params.irpa\n");
-    support::write_script(path("bin/iree-compile"),
-                          "if [ \"$1\" = --version ]; then echo 'IREE compiler version 9.8.7 @ 0'; exit 0; fi\n"
-                          "printf '\\010\\000\\000\\000IREE io_parameters layer/w %s' \"$*\" > module.vmfb\n");
+    support::write_fake_iree(path(""));
     set_python("cat " + path("verdict") + "\n");
     set_verdict("agrees", "agrees with ONNX Runtime within 1e-07 (y)");
   }

@@ -374,13 +374,7 @@ TEST_F(CompileQnn, NumbersBehindAFlagDoNotTakeTheModel) {
 }
 
 TEST_F(CompileQnn, CpusAndSnapdragonsGoIntoOneContainer) {
-  support::write_file(path("prepared.irpa"), support::tiny_archive());
-  std::filesystem::create_directory(path("bin"));
-  support::write_script(path("bin/iree-import-onnx"),
-                        "echo module > model.mlir\ncp " + path("prepared.irpa") + " model_params.irpa\n");
-  support::write_script(path("bin/iree-compile"),
-                        "if [ \"$1\" = --version ]; then echo 'IREE compiler version 9.8.7 @ 0'; exit 0; fi\n"
-                        "printf '\\010\\000\\000\\000IREE io_parameters layer/w' > module.vmfb\n");
+  support::write_fake_iree(path(""));
 
   ASSERT_EQ(run({"--htp_socs", "SM8650", "--target", "aarch64", "--iree-bin", path("bin"), "--no-check", "--json"}),
             ExitCode::kOk)

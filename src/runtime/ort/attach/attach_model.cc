@@ -193,8 +193,8 @@ struct Waiting {
   std::string constant = {};  // output of the Constant node of the main graph that the message belongs to
 };
 
-// Returns the output of a Constant node, and nothing for other nodes. ONNX Runtime makes an initializer with the name
-// of this output.
+// Returns the output of a Constant node, and nothing for other nodes. ONNX Runtime turns the node into an initializer
+// and names it after this output.
 Result<std::string> constant_name(ByteView node) {
   std::string output;
   std::string operator_type;

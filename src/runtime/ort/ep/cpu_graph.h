@@ -23,7 +23,7 @@ class CpuGraph {
                                                                 const ProviderOptions& options,
                                                                 const Ort::ConstNode& node,
                                                                 const Ort::ConstNode& fused);
-  // Runs the graph. `frees_memory`: what the run takes beyond its outputs is given back behind it. Throws
+  // Runs the graph. `frees_memory`: memory other than the outputs is freed when the run ends. Throws
   // Ort::Exception, with the record's name and the code of ONNX Runtime.
   void run(OrtKernelContext* kernel, bool frees_memory) const;
 

@@ -1,5 +1,5 @@
-// Keeps what applications ask for single runs (OrtRunOptions). ONNX Runtime tells a provider at the start and the end
-// of a run, but not when it computes a node. So the wishes of all runs in progress hold together.
+// Keeps what applications ask for in the options of a run (OrtRunOptions). ONNX Runtime calls a provider when a run
+// starts and ends, but does not say which run a node belongs to. So a wish counts while any run that made it is active.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class RunWishes {
   [[nodiscard]] std::string begin(const OrtRunOptions& options);
   void end(const OrtRunOptions& options) noexcept;
 
-  // Returns true while a run asks for the memory of activations to be freed behind it.
+  // Returns true while a run asks for its activations to be freed when it ends.
   [[nodiscard]] bool frees_memory() const noexcept { return freeing_ > 0; }
 
  private:
@@ -29,7 +29,7 @@ class RunWishes {
   std::array<std::atomic<bool>, kForeign> seen_ = {};
 };
 
-// Returns the options for a run of an inner session that has an arena. They free its memory behind the run.
+// Returns the options for a run of an inner session that has an arena. They free its memory when the run ends.
 [[nodiscard]] Ort::RunOptions run_that_frees_memory();
 
 }  // namespace fatctx::ort
