@@ -43,7 +43,10 @@ struct OpenReport {
   std::string key_id;               // SHA-256 of the public key that the signature names, hexadecimal; empty: unsigned
   bool signature_verified = false;  // it was checked with one of OpenOptions::trusted_keys
   std::string format_version;       // "1.0": of the file
-  std::string filesystem;           // "ext4", "overlayfs", "nfs", ...
+  // Feature bits of a newer version, whose fields this library does not read: "compat 0x1", "ro_compat 0x4, compat
+  // 0x1"; empty: none. With ro_compat bits this library does not change the file.
+  std::string newer_features = {};
+  std::string filesystem;  // "ext4", "overlayfs", "nfs", ...
   bool remote_filesystem = false;
   std::uint64_t file_size = 0;  // bytes; of an earlier generation: the offset of its end
   std::uint64_t committed_end = 0;

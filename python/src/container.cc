@@ -106,6 +106,9 @@ void bind_report(nb::module_& module) {
       .def_ro("dead_bytes", &OpenReport::dead_bytes,
               "That no record of this generation uses any more; compacting gives them back.")
       .def_ro("format_version", &OpenReport::format_version, "\"1.0\": of the file.")
+      .def_ro("newer_features", &OpenReport::newer_features,
+              "Feature bits of a newer version, whose fields this library does not read: \"ro_compat 0x4, compat "
+              "0x1\"; empty: none.")
       .def_ro("uuid", &OpenReport::uuid)
       .def_prop_ro(
           "toc_hash", [](const OpenReport& self) { return to_hex(self.toc_hash.bytes); }, "Hexadecimal.")

@@ -62,6 +62,7 @@ fatctx_open_report report_out(const ContainerObject& object) noexcept {
   out.filesystem = text_out(report.filesystem);
   out.uuid = text_out(report.uuid);
   out.format_version = text_out(report.format_version);
+  out.newer_features = text_out(report.newer_features);
   out.generation = report.generation;
   out.file_size = report.file_size;
   out.committed_end = report.committed_end;

@@ -68,6 +68,8 @@ def bases(tmp_path_factory) -> dict[str, bytes]:
 def make_bases(folder: Path) -> dict[str, bytes]:
     made = {path.stem: path.read_bytes() for path in sorted((GOLDEN / "v1").glob("*.fatctx"))}
     made["plain-0.1"] = (GOLDEN / "v0" / "plain.fatctx").read_bytes()
+    for name in ("compat", "ro_compat"):
+        made[f"{name}-1.7"] = (GOLDEN / "v1.7" / f"{name}.fatctx").read_bytes()
     fatctx.pack(folder / "packed", records("license"), model_name="packed")
     chips = [fatctx.PackRecord("opaque", f"chip{number}", pattern(90_000, 77)[number * 256:] + pattern(900, number))
              for number in range(3)]

@@ -25,8 +25,15 @@ class Refused(Exception):
 class Findings(list):
     """A list of all errors, in the order in which they are found."""
 
+    # True if a feature bit that this version does not know gives reserved bytes and bits a meaning (section 10).
+    newer_fields = False
+
     def add(self, rule: str, what: str, offset: int | None = None, code: str = "malformed") -> None:
         self.append(Refused(code, rule, offset, what))
+
+    def add_unknown_bits(self, flags: int, known: int, what: str) -> None:
+        if flags & ~known and not self.newer_fields:
+            self.add("F20", f"{what}: unknown flags")
 
     def stop_if_any(self) -> None:
         """Raises if there are findings: the next checks need everything before to be right."""
@@ -59,7 +66,7 @@ class Struct:
 
     def check_zeros(self, values: SimpleNamespace, findings: Findings, what: str) -> None:
         for name, _, _, zero in self.fields:
-            if zero and any_set(getattr(values, name)):
+            if zero and not findings.newer_fields and any_set(getattr(values, name)):
                 findings.add("F20", f"{what}: {name} is not zero")
 
     def place(self, wanted: str) -> tuple[int, int]:
@@ -86,7 +93,7 @@ SLICE = Struct(24, "segment:4 reserved:4! offset_in_segment:8 size:8")
 VERSION = Struct(12, "major_version:2 minor_version:2 patch_version:4 build_version:4")
 KEY = Struct(96, """record_id:4 type:2 flags:2 group:4 unit:4 backend:4 qnn_soc:4 part:4 arch:4 features:4 vtcm_mb:4
     sdk:12 variant:4 api:12 blob:12 reserved:16!""")
-REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2! reserved:4! bound_hash:16 bound_sha256:32")
+REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2 reserved:4! bound_hash:16 bound_sha256:32")
 GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_hash:16 toc_sha256:32")
 TENSOR_TABLE = Struct(64, "magic:4 version:2 entry_size:2 count:4 reserved0:4! blob_size:8 names_size:8 reserved1:32!")
 TENSOR = Struct(96, """name_offset:4 name_size:2 dtype:2 rank:1 flags:1 reserved0:2! reserved1:4! offset_in_blob:8

@@ -44,9 +44,11 @@ def read_prologue(data: bytes, findings: Findings, degraded: list[str]) -> Simpl
         degraded.append(f"prologue copy {0 if good[0] is pages[1] else 1}")
     elif good[0] != good[1]:
         findings.add("F2", "two good copies of the prologue differ", PROLOGUES[1])
+    first = PROLOGUE.parse(good[0])
+    findings.newer_fields = bool(first.ro_compat_features or first.compat_features)
     for page in good:
         check_prologue(PROLOGUE.parse(page), findings)
-    return PROLOGUE.parse(good[0])
+    return first
 
 
 def check_prologue(prologue: SimpleNamespace, findings: Findings) -> None:
@@ -126,10 +128,9 @@ def check_slot(slot, index: int, at: int, prologue, findings: Findings) -> None:
         findings.add("F6", f"{what} says it is {slot.slot_index}", at + 4)
     if slot.uuid != prologue.uuid:
         findings.add("F7", f"{what} has another uuid", at + 8)
-    if slot.flags & ~(SEALED | VOID):
-        findings.add("F20", f"{what}: unknown flags", at + 5)
+    findings.add_unknown_bits(slot.flags, SEALED | VOID, what)
     if slot.flags & VOID:
-        rest = [name for name, offset, _, _ in SLOT.fields if 32 <= offset < 4080 and any_set(getattr(slot, name))]
+        rest = [name for name, offset, _, _ in SLOT.fields if 32 <= offset < 256 and any_set(getattr(slot, name))]
         if slot.flags & SEALED or rest:
             findings.add("F8", f"{what} is VOID and says {rest or 'sealed'}", at)
     elif slot.generation < 1:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from reference_fields import DTYPES, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of
 from reference_frame import Broken, RanOut, yielded
 from reference_recipe import made
-from reference_toc import LZ4, RECIPE, WEIGHT_BLOB, check_text, leaf_count
+from reference_toc import LZ4, MAX_ENTRY_SIZE, RECIPE, WEIGHT_BLOB, check_text, leaf_count
 
 LEAF = 65_536
 MAX_TENSORS = 1_048_576
@@ -117,11 +117,14 @@ def tensors_of(container, blob) -> list[SimpleNamespace] | None:
               if reference.kind == 2 and reference.to_record == blob.record_id]
     if blob.type != WEIGHT_BLOB or not tables:
         return None
-    return read_tensor_table(read_whole(container, tables[0]), blob.logical_size)
+    prologue = container.header.prologue
+    newer_fields = bool(prologue.ro_compat_features or prologue.compat_features)
+    return read_tensor_table(read_whole(container, tables[0]), blob.logical_size, newer_fields)
 
 
-def read_tensor_table(data: bytes, blob_size: int) -> list[SimpleNamespace]:
+def read_tensor_table(data: bytes, blob_size: int, newer_fields: bool) -> list[SimpleNamespace]:
     findings = Findings()
+    findings.newer_fields = newer_fields
     if len(data) > MAX_TENSOR_TABLE:
         raise Refused("limit_exceeded", "F33", None, "a tensor table above its limit")
     if len(data) < TENSOR_TABLE.size:
@@ -129,7 +132,8 @@ def read_tensor_table(data: bytes, blob_size: int) -> list[SimpleNamespace]:
     head = TENSOR_TABLE.parse(data)
     if head.magic != b"CTXN":
         findings.add("F33", "no tensor table", code="bad_magic")
-    if head.entry_size != TENSOR.size:
+    longer = newer_fields and TENSOR.size < head.entry_size <= MAX_ENTRY_SIZE
+    if head.entry_size != TENSOR.size and not longer:
         findings.add("F33", "entries of another size")
     if head.version != 1:
         findings.add("F33", "another version of tensor tables", code="unsupported")
@@ -138,14 +142,14 @@ def read_tensor_table(data: bytes, blob_size: int) -> list[SimpleNamespace]:
     if head.blob_size != blob_size:
         findings.add("F37", "the tensor table is for a blob of another size")
     TENSOR_TABLE.check_zeros(head, findings, "tensor table")
-    names_at = TENSOR_TABLE.size + head.count * TENSOR.size
+    names_at = TENSOR_TABLE.size + head.count * head.entry_size
     if names_at + head.names_size > len(data):
         findings.add("F33", "entries and names end behind the table", code="truncated")
     if names_at + head.names_size < len(data):
         findings.add("F33", "bytes behind the names", code="trailing_data")
     findings.stop_if_any()
     names = data[names_at:]
-    tensors = [TENSOR.parse(data, TENSOR_TABLE.size + number * TENSOR.size) for number in range(head.count)]
+    tensors = [TENSOR.parse(data, TENSOR_TABLE.size + number * head.entry_size) for number in range(head.count)]
     next_name, before = 0, None
     for tensor in tensors:
         check_tensor(tensor, blob_size, findings)
@@ -174,8 +178,7 @@ def read_tensor_table(data: bytes, blob_size: int) -> list[SimpleNamespace]:
 
 def check_tensor(tensor, blob_size: int, findings: Findings) -> None:
     TENSOR.check_zeros(tensor, findings, "tensor")
-    if tensor.flags & ~1:
-        findings.add("F20", "unknown flags of a tensor")
+    findings.add_unknown_bits(tensor.flags, 1, "tensor")
     dims = [int.from_bytes(tensor.dims[at:at + 8], "little") for at in range(0, 64, 8)]
     if tensor.rank > 8:
         findings.add("F33", "a tensor of too many dimensions", code="limit_exceeded")

@@ -13,6 +13,7 @@ LIMITS = (8192, 4096, 65_536, 8192, 8192, 1024, 8_388_608)
 MAX_TOC_SIZE = 8_388_608
 MAX_FILE_SIZE = 140_737_488_355_328
 MAX_DESCRIPTION = 1_048_576
+MAX_ENTRY_SIZE = 4096
 PAYLOAD, PACKED, LEAVES, DEAD = 1, 2, 3, 4
 CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL, DESCRIPTION, OPAQUE = 1, 2, 3, 5, 6, 7
 READ_IN_PLACE = (CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL)
@@ -33,7 +34,8 @@ def read_toc_tables(toc: bytes, header, findings: Findings) -> SimpleNamespace:
     check_keys(tables, names, findings)
     check_references(tables, header, findings)
     check_generations(tables.generations, header, findings)
-    names.check_all_used(findings)
+    if not header.prologue.ro_compat_features:
+        names.check_all_used(findings)
     tables.texts = names.texts
     return tables
 
@@ -59,6 +61,8 @@ def split(toc: bytes, header, findings: Findings) -> SimpleNamespace:
     for number, (name, struct, limit) in enumerate(zip(TABLES, ENTRIES, LIMITS)):
         entry = DIRECTORY_ENTRY.parse(toc, 128 + 24 * number)
         size = struct.size if struct else 1
+        if findings.newer_fields and struct and struct.size < entry.entry_size <= MAX_ENTRY_SIZE:
+            size = entry.entry_size
         DIRECTORY_ENTRY.check_zeros(entry, findings, f"directory entry of {name}")
         if entry.entry_size != size:
             findings.add("F12", f"{name} have another entry size")
@@ -263,8 +267,7 @@ def check_record(record, what: str, findings: Findings) -> None:
         findings.add("F18", "a record with the id 0")
     if not 1 <= record.type <= 7 and not ignorable:
         findings.add("F19", f"{what}: unknown type", code="unsupported")
-    if record.flags & ~7:
-        findings.add("F20", f"{what}: unknown flags")
+    findings.add_unknown_bits(record.flags, IGNORABLE | MUST_MAP | RECIPE, what)
     if record.codec > LZ4 and not ignorable:
         findings.add("F25", f"{what}: unknown codec", code="unsupported")
     if record.alignment_log2 >= 48:
@@ -331,8 +334,7 @@ def check_keys(tables, names: Names, findings: Findings) -> None:
     for key in tables.keys:
         what = f"key of record {key.record_id}"
         KEY.check_zeros(key, findings, what)
-        if key.flags & ~1:
-            findings.add("F20", f"{what}: unknown flags")
+        findings.add_unknown_bits(key.flags, 1, what)
         if key.record_id not in by_id:
             findings.add("F37", f"{what}: there is no such record")
         elif by_id[key.record_id].type != key.type:
@@ -369,6 +371,8 @@ def check_references(tables, header, findings: Findings) -> None:
     for reference in tables.references:
         what = f"reference from record {reference.from_record}"
         REFERENCE.check_zeros(reference, findings, what)
+        if reference.role:
+            findings.add("F20", f"{what}: another role than 0")
         source, target = by_id.get(reference.from_record), by_id.get(reference.to_record)
         if source is None or target is None:
             findings.add("F27", f"{what}: a record that is not there", code="bad_reference")

@@ -36,6 +36,7 @@ int main() {
   limit("keys", kMaxKeys);
   limit("references", kMaxReferences);
   limit("generations", kMaxGenerations);
+  limit("bytes of an entry that is longer than in section 5 or 6", kMaxEntrySize);
   limit("leaves of one segment", kMaxLeaves);
   limit("bytes of a name", kMaxNameSize);
   limit("bytes of a tensor name", kMaxTensorNameSize);

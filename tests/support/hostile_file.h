@@ -2,6 +2,7 @@
 // would do. Nothing here is checked.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -46,6 +47,7 @@ class HostileFile {
   std::vector<container::ReferenceEntry> references;
   std::vector<container::GenerationEntry> generations;
   Bytes names;
+  std::array<Bytes, container::kTableCount> row_tails;  // bytes behind each row of a table, as of a newer version
 
   bool rehash_payload = false;             // leaves, record hashes and bound hashes follow a change of the payload
   bool keep_record_hashes = false;         // of these, the leaves only
@@ -210,12 +212,18 @@ class HostileFile {
     const std::uint64_t counts[container::kTableCount] = {segments.size(), records.size(),    slices.size(),
                                                           keys.size(),     references.size(), generations.size(),
                                                           names.size()};
-    for (const auto& entry : segments) container::append_struct(tables[0], entry);
-    for (const auto& entry : records) container::append_struct(tables[1], entry);
-    for (const auto& entry : slices) container::append_struct(tables[2], entry);
-    for (const auto& entry : keys) container::append_struct(tables[3], entry);
-    for (const auto& entry : references) container::append_struct(tables[4], entry);
-    for (const auto& entry : generations) container::append_struct(tables[5], entry);
+    const auto put_rows = [&](std::size_t table, const auto& rows) {
+      for (const auto& entry : rows) {
+        container::append_struct(tables[table], entry);
+        tables[table].insert(tables[table].end(), row_tails[table].begin(), row_tails[table].end());
+      }
+    };
+    put_rows(0, segments);
+    put_rows(1, records);
+    put_rows(2, slices);
+    put_rows(3, keys);
+    put_rows(4, references);
+    put_rows(5, generations);
     tables[6] = names;
     std::uint64_t offset = container::kTablesStart;
     Bytes directory;
@@ -223,7 +231,7 @@ class HostileFile {
       container::DirectoryEntry entry = {};
       entry.offset = offset;
       entry.count = counts[i];
-      entry.entry_size = static_cast<std::uint32_t>(container::kTableEntrySizes[i]);
+      entry.entry_size = static_cast<std::uint32_t>(container::kTableEntrySizes[i] + row_tails[i].size());
       container::append_struct(directory, entry);
       offset += tables[i].size();
     }

@@ -177,6 +177,10 @@ std::string header_text(const Container& container, const ContainerDescription& 
   block.add("model", description.name.empty() ? "(no name)" : description.name);
   block.add("format", fmt::format("fatctx {}, written by {}", report.format_version,
                                   description.writer.empty() ? "an unnamed writer" : description.writer));
+  if (!report.newer_features.empty()) {
+    block.add("newer", fmt::format("it has fields of a newer version ({}), which this one does not show",
+                                   report.newer_features));
+  }
   block.add("uuid", report.uuid);
   const std::string where = report.generation == report.newest_generation
                                 ? fmt::format("slot pair {}", report.slot)

@@ -109,6 +109,8 @@ typedef struct fatctx_open_report {  // a report of an open
   fatctx_text format_version;         // "1.0": of the file
   const fatctx_text* degraded;        // the damaged copies, `degraded_count` of them: "prologue copy 0", "slot A1", ...
   const fatctx_generation* earlier;   // `earlier_generations` of them, ascending
+  // Feature bits of a newer version, whose fields this library does not read: "ro_compat 0x4, compat 0x1"; empty: none.
+  fatctx_text newer_features;
 } fatctx_open_report;
 // Gets the report of the open. Lifetime: texts and arrays borrow from `container`.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);

@@ -624,7 +624,8 @@ class Verifier {
   static Status check_tensor_table(const Toc& toc, const RecordInfo& record, ByteView bytes) {
     const auto reference = std::lower_bound(toc.references.begin(), toc.references.end(), record.id,
                                             [](const Reference& r, std::uint32_t id) { return r.from_record < id; });
-    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes));  // F27: it exists
+    FATCTX_TRY(
+        parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes, toc.newer_fields));  // F27: it exists
     return Done{};
   }
 

@@ -108,7 +108,7 @@ class Merger {
       if (has_sha256_leaves(rows_.segments[i])) used[rows_.segments[i].sha_leaves_segment] = true;
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
-      SegmentEntry& segment = rows_.segments[i];
+      Row<SegmentEntry>& segment = rows_.segments[i];
       if (used[i] || segment.kind == static_cast<std::uint16_t>(SegmentKind::kDead)) continue;
       segment = dead_segment(segment.offset, segment.size, segment.generation, segment.alignment_log2);
     }
@@ -124,7 +124,7 @@ class Merger {
     if (header_.tail_bytes != 0 && tail < first_byte) {
       dead.push_back(dead_segment(tail, first_byte - tail, rows_.generation, kExtentLog2));
     }
-    std::vector<std::pair<SegmentEntry, std::size_t>> all;  // with the old index
+    std::vector<std::pair<Row<SegmentEntry>, std::size_t>> all;  // with the old index
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) all.emplace_back(rows_.segments[i], i);
     for (const SegmentEntry& segment : dead) all.emplace_back(segment, rows_.segments.size());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {

@@ -88,7 +88,7 @@ class Signer {
   // Places the segments. Those with payload keep their order; one always exists, for the description. The two segments
   // of leaves follow them.
   Status place() {
-    std::vector<SegmentEntry> segments;
+    std::vector<Row<SegmentEntry>> segments;
     moved_.resize(toc_.segments.size());
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       if (!holds_payload(toc_.segments[i])) continue;
@@ -307,7 +307,7 @@ Result<Source> open_source(const std::string& path) {
   FATCTX_ASSIGN(source.identity, source.file->identity());
   if (!source.identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
   FATCTX_ASSIGN(source.opened, read_growing(*source.file, source.identity, 0));
-  FATCTX_TRY(check_changeable(source.opened.header));
+  FATCTX_TRY(check_rewritable(source.opened.header));
   return source;
 }
 

@@ -84,7 +84,7 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
     FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
     if (!identity.regular) return Error{ErrorCode::kNotRegularFile, "not a regular file"};
     FATCTX_ASSIGN(OpenedToc toc, read_growing(*file, identity, generation));
-    FATCTX_TRY(check_changeable(toc.header));
+    FATCTX_TRY(check_rewritable(toc.header));
     FATCTX_ASSIGN(ContainerDescription description, read_whole_description(*file, toc.toc));
     return std::make_shared<const StoredContainer>(path, std::move(file), identity, std::move(toc),
                                                    std::move(description), max_made_bytes);

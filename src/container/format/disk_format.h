@@ -1,7 +1,8 @@
 // The structs of a container's bytes. docs/format.md is the normative text; if it and this file differ, it is right.
 //
 // Every struct has alignment 1, is little-endian and has no padding. It is only copied out of or into a buffer: file
-// bytes are never cast to these types. `reserved` is written as zero; any other value is refused.
+// bytes are never cast to these types. `reserved` is written as zero; any other value is refused,
+// unless a feature bit of a newer version is set.
 #pragma once
 
 #include <array>
@@ -30,6 +31,7 @@ inline constexpr std::uint16_t kFirstMinorVersionOfMajor0 = 1;
 // Feature bits that this version understands. None is defined yet.
 inline constexpr std::uint64_t kKnownIncompatFeatures = 0;
 inline constexpr std::uint64_t kKnownRoCompatFeatures = 0;
+inline constexpr std::uint64_t kKnownCompatFeatures = 0;
 
 inline constexpr std::uint64_t kHeaderSize = 0x10000;
 inline constexpr std::uint64_t kPageSize = 0x1000;  // of the header's checked pages, on every host
@@ -80,6 +82,7 @@ static_assert(offsetof(Prologue, page_hash) == kPageSize - sizeof(DiskHash));
 
 inline constexpr std::uint8_t kSlotSealed = 1;  // flags of a slot
 inline constexpr std::uint8_t kSlotVoid = 2;
+inline constexpr std::uint8_t kKnownSlotFlags = kSlotSealed | kSlotVoid;
 
 struct Slot {  // format.md 3.2; one page
   std::array<std::byte, 4> magic;
@@ -266,6 +269,8 @@ inline constexpr std::uint64_t kTableEntrySizes[kTableCount] = {sizeof(SegmentEn
                                                                 sizeof(ReferenceEntry),
                                                                 sizeof(GenerationEntry),
                                                                 1};
+// Rows that a newer version made longer are at most this long.
+inline constexpr std::uint64_t kMaxEntrySize = 4096;
 inline constexpr std::uint64_t kTableMaxCounts[kTableCount] = {kMaxSegments,   kMaxRecords,     kMaxSlices, kMaxKeys,
                                                                kMaxReferences, kMaxGenerations, kMaxTocSize};
 // The smallest TOC: header, directory, and the names region, which always holds the empty string.

@@ -57,6 +57,12 @@ std::string version_of(const Prologue& prologue) {
                      static_cast<unsigned>(prologue.minor_version));
 }
 
+std::uint64_t unknown_ro_compat(const Prologue& prologue) {
+  return prologue.ro_compat_features & ~kKnownRoCompatFeatures;
+}
+std::uint64_t unknown_compat(const Prologue& prologue) { return prologue.compat_features & ~kKnownCompatFeatures; }
+bool newer_fields(const Prologue& prologue) { return (unknown_ro_compat(prologue) | unknown_compat(prologue)) != 0; }
+
 Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
   if (!readable(prologue)) {
     return complaint(
@@ -76,7 +82,7 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
     return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("granule_log2 is {}", prologue.granule_log2));
   }
   if (all_zero(prologue.uuid)) return complaint(ErrorCode::kMalformed, "F5", offset, "the uuid is zero");
-  if (!all_zero(prologue.reserved0) || !all_zero(prologue.reserved1)) {
+  if (!newer_fields(prologue) && (!all_zero(prologue.reserved0) || !all_zero(prologue.reserved1))) {
     return complaint(ErrorCode::kMalformed, "F20", offset, "reserved bytes of the prologue are not zero");
   }
   return Done{};
@@ -104,28 +110,32 @@ Status read_prologue(ByteView header, Header& facts) {
     facts.uuid = prologue.uuid;
     facts.extent_log2 = prologue.extent_log2;
     facts.granule_log2 = prologue.granule_log2;
-    facts.unknown_ro_compat = prologue.ro_compat_features & ~kKnownRoCompatFeatures;
+    facts.unknown_ro_compat = unknown_ro_compat(prologue);
+    facts.unknown_compat = unknown_compat(prologue);
   }
   if (good) return Done{};
   if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
   return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
 }
 
-Status check_slot(const Slot& slot, std::uint8_t index, const DiskUuid& uuid) {
+Status check_slot(const Slot& slot, std::uint8_t index, const Header& facts) {
   const std::uint64_t offset = kSlotOffsets[index];
   if (slot.slot_index != index) {
     return complaint(ErrorCode::kMalformed, "F6", offset,
                      fmt::format("slot {} says it is slot {}", index, slot.slot_index));
   }
-  if (slot.uuid != uuid) return complaint(ErrorCode::kMalformed, "F7", offset, "the slot belongs to another container");
-  if ((slot.flags & ~(kSlotSealed | kSlotVoid)) != 0 || !all_zero(slot.reserved0) || !all_zero(slot.reserved1)) {
+  if (slot.uuid != facts.uuid)
+    return complaint(ErrorCode::kMalformed, "F7", offset, "the slot belongs to another container");
+  const bool reserved_zero =
+      (slot.flags & ~kKnownSlotFlags) == 0 && all_zero(slot.reserved0) && all_zero(slot.reserved1);
+  if (!reserved_zero && !facts.has_newer_fields()) {
     return complaint(ErrorCode::kMalformed, "F20", offset,
                      fmt::format("reserved bits or bytes of slot {} are not zero", index));
   }
   if ((slot.flags & kSlotVoid) != 0) {
     const ByteView page(reinterpret_cast<const std::byte*>(&slot), sizeof(Slot));  // a copy on our stack
     constexpr std::size_t kFrom = offsetof(Slot, committed_end);
-    if ((slot.flags & kSlotSealed) != 0 || !all_zero(page.subspan(kFrom, offsetof(Slot, page_hash) - kFrom))) {
+    if ((slot.flags & kSlotSealed) != 0 || !all_zero(page.subspan(kFrom, offsetof(Slot, reserved1) - kFrom))) {
       return complaint(ErrorCode::kMalformed, "F8", offset,
                        fmt::format("VOID slot {} holds more than a generation", index));
     }
@@ -152,7 +162,7 @@ struct SlotFacts {
 };
 
 SlotFacts facts_of(const Slot& slot) {
-  SlotFacts facts{slot.flags,
+  SlotFacts facts{static_cast<std::uint8_t>(slot.flags & kKnownSlotFlags),
                   slot.generation,
                   slot.committed_end,
                   {slot.toc_offset[0], slot.toc_offset[1]},
@@ -191,31 +201,30 @@ bool overtakes(const SlotFacts& newer, const SlotFacts& older) {
 }
 
 // Returns the good slot of a pair (0: A, 1: B), or nothing if both mirrors are damaged.
-Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, const DiskUuid& uuid,
-                                           std::uint32_t& degraded) {
+Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, Header& facts) {
   std::optional<SlotFacts> good;
   ByteView good_page;
   for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
     const std::uint64_t offset = kSlotOffsets[index];
     const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
-    if (!magic || !page_hash_matches(header, offset, slot_seed(uuid, index))) {
-      degraded |= kDegradedSlotA0 << index;
+    if (!magic || !page_hash_matches(header, offset, slot_seed(facts.uuid, index))) {
+      facts.degraded |= kDegradedSlotA0 << index;
       continue;
     }
     const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
     const auto slot = page_at<Slot>(header, offset);
-    FATCTX_TRY(check_slot(slot, index, uuid));
+    FATCTX_TRY(check_slot(slot, index, facts));
     const SlotFacts found = facts_of(slot);
     if (good && !mirrors_agree(good_page, page)) {
       if (overtakes(*good, found)) {
-        degraded |= kDegradedSlotA0 << index;
+        facts.degraded |= kDegradedSlotA0 << index;
         continue;
       }
       if (!overtakes(found, *good)) {
         return complaint(ErrorCode::kMalformed, "F8", offset,
                          fmt::format("slots {} and {} are whole but differ", pair, index));
       }
-      degraded |= kDegradedSlotA0 << pair;
+      facts.degraded |= kDegradedSlotA0 << pair;
     }
     good = found;
     good_page = page;
@@ -307,8 +316,8 @@ Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
   HeaderPages pages;
   Header& facts = pages.facts;
   FATCTX_TRY(read_prologue(header, facts));
-  FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts.uuid, facts.degraded));
-  FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts.uuid, facts.degraded));
+  FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts));
+  FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts));
   FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1], facts.degraded));
   facts.newest_generation = pages.pairs[facts.pair]->generation;
   if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
@@ -357,6 +366,15 @@ Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64
   return std::optional<Header>(previous);
 }
 
+std::string newer_features_text(const Header& header) {
+  std::string text;
+  if (header.unknown_ro_compat != 0) text = fmt::format("ro_compat {:#x}", header.unknown_ro_compat);
+  if (header.unknown_compat != 0) {
+    text += fmt::format("{}compat {:#x}", text.empty() ? "" : ", ", header.unknown_compat);
+  }
+  return text;
+}
+
 Status check_changeable(const Header& header) {
   if (header.unknown_ro_compat == 0) return Done{};
   return Error{
@@ -364,6 +382,17 @@ Status check_changeable(const Header& header) {
       fmt::format("it was written by a newer version in a way that only it can change (bits {:#x}): update the "
                   "library",
                   header.unknown_ro_compat),
+      {.rule = "F3"}};
+}
+
+Status check_rewritable(const Header& header) {
+  FATCTX_TRY(check_changeable(header));
+  if (header.unknown_compat == 0) return Done{};
+  return Error{
+      ErrorCode::kUnsupported,
+      fmt::format("it has fields of a newer version (bits {:#x}), which a new file by this version would lose: "
+                  "update the library",
+                  header.unknown_compat),
       {.rule = "F3"}};
 }
 

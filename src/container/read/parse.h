@@ -46,6 +46,7 @@ struct Header {
   std::uint8_t extent_log2 = 0;
   std::uint8_t granule_log2 = 0;
   std::uint64_t unknown_ro_compat = 0;  // feature bits that a writer must know (F3)
+  std::uint64_t unknown_compat = 0;     // feature bits that nobody must know (F3)
   std::uint64_t generation = 0;
   std::uint64_t newest_generation = 0;  // the one that the slots name; `generation` may be an earlier one
   std::uint64_t committed_end = 0;
@@ -57,6 +58,9 @@ struct Header {
   std::uint8_t pair = 0;  // 0: A, 1: B
   std::uint64_t tail_bytes = 0;
   std::uint32_t degraded = 0;
+
+  // Returns whether a newer version may have given reserved bytes and bits a meaning. Then nobody judges them (F20).
+  [[nodiscard]] bool has_newer_fields() const noexcept { return (unknown_ro_compat | unknown_compat) != 0; }
 };
 
 // Checks the header. `header` holds the first min(file_size, 64 KiB) bytes of the file.
@@ -67,9 +71,14 @@ struct Header {
 [[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
                                                                   std::uint64_t generation);
 
-// Returns whether this version may change the file or write it anew.
+// Returns the feature bits of a newer version as text: "ro_compat 0x4, compat 0x1"; empty if there are none.
+[[nodiscard]] std::string newer_features_text(const Header& header);
+// Returns whether this version may change the file in place.
 // Errors: unsupported (a newer version wrote it in a way that only it can change, F3).
 [[nodiscard]] Status check_changeable(const Header& header);
+// Returns whether this version may write the file anew, from the fields that it knows.
+// Errors: unsupported (as above, or the file has fields of a newer version, which the new file would lose).
+[[nodiscard]] Status check_rewritable(const Header& header);
 
 struct Segment {
   SegmentKind kind = SegmentKind::kPayload;
@@ -128,6 +137,8 @@ struct Toc {
   // True if a key that the caller trusts has signed the table. Then payload is compared with SHA-256, which the rows of
   // a signed table contain, and not with XXH3, which an attacker can match.
   bool authenticated = false;
+  // True if reserved bytes and bits may be fields of a newer version; as Header::has_newer_fields().
+  bool newer_fields = false;
 
   // Returns the record with this id; null if there is none.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;

@@ -20,9 +20,17 @@ class StoredRows {
     }
   }
   [[nodiscard]] std::uint64_t count(Table table) const { return directory(table).count; }
+  // Returns the bytes of each row: those of its struct, and what a newer version added.
+  [[nodiscard]] std::uint64_t row_size(Table table) const { return directory(table).entry_size; }
   template <typename T>
   [[nodiscard]] T row(Table table, std::uint64_t index) const {
-    return copy_out<T>(bytes_, directory(table).offset + index * sizeof(T)).value();
+    return copy_out<T>(bytes_, directory(table).offset + index * row_size(table)).value();
+  }
+  // Returns what a newer version added to a row.
+  template <typename T>
+  [[nodiscard]] ByteView tail(Table table, std::uint64_t index) const {
+    const std::uint64_t end = directory(table).offset + (index + 1) * row_size(table);
+    return slice(bytes_, {end - (row_size(table) - sizeof(T)), row_size(table) - sizeof(T)}).value();
   }
   [[nodiscard]] SegmentEntry segment(std::uint64_t index) const { return row<SegmentEntry>(Table::kSegments, index); }
   [[nodiscard]] RecordEntry record(std::uint64_t index) const { return row<RecordEntry>(Table::kRecords, index); }

@@ -24,7 +24,7 @@ Error malformed(std::string_view rule, std::uint64_t offset, std::string message
   return table_error(ErrorCode::kMalformed, rule, offset, std::move(message));
 }
 
-Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) {
+Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size, bool newer_fields) {
   if (bytes.size() < sizeof(TensorTableHeader)) {
     return table_error(ErrorCode::kTruncated, "F33", bytes.size(),
                        fmt::format("{} bytes cannot hold the {}-byte header", bytes.size(), sizeof(TensorTableHeader)));
@@ -42,15 +42,16 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) 
                        fmt::format("version {}; this library reads version {}", static_cast<unsigned>(header.version),
                                    kTensorTableVersion));
   }
-  if (header.entry_size != sizeof(TensorEntry)) {
+  const bool longer = newer_fields && header.entry_size > sizeof(TensorEntry) && header.entry_size <= kMaxEntrySize;
+  if (header.entry_size != sizeof(TensorEntry) && !longer) {
     return malformed("F33", offsetof(TensorTableHeader, entry_size),
                      fmt::format("entries of {} bytes; version {} has {}", static_cast<unsigned>(header.entry_size),
                                  kTensorTableVersion, sizeof(TensorEntry)));
   }
-  if (header.reserved0 != 0) {
+  if (!newer_fields && header.reserved0 != 0) {
     return malformed("F20", offsetof(TensorTableHeader, reserved0), "reserved bytes of the header are not zero");
   }
-  if (header.reserved1 != decltype(header.reserved1){}) {
+  if (!newer_fields && header.reserved1 != decltype(header.reserved1){}) {
     return malformed("F20", offsetof(TensorTableHeader, reserved1), "reserved bytes of the header are not zero");
   }
   if (header.count > kMaxTensors) {
@@ -63,7 +64,8 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) 
                      fmt::format("is for a weight blob of {} bytes, but the blob has {}",
                                  static_cast<std::uint64_t>(header.blob_size), blob_size));
   }
-  const std::uint64_t entries_size = std::uint64_t{header.count} * sizeof(TensorEntry);
+  const std::uint64_t entries_size =
+      std::uint64_t{header.count} * header.entry_size;  // at most 2^20 x 4,096: cannot wrap
   const std::uint64_t behind_header = bytes.size() - sizeof(TensorTableHeader);
   const auto wanted = checked_add(entries_size, header.names_size);
   if (!wanted || *wanted > behind_header) {
@@ -81,12 +83,12 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size) 
 
 // Checks the rules that concern one entry alone; `offset` is that of the entry.
 Status check_entry(const TensorEntry& entry, std::uint64_t offset, std::string_view name, std::uint64_t blob_size,
-                   std::span<const std::uint64_t, kMaxRank> dims) {
-  if (entry.reserved0 != 0 || entry.reserved1 != 0) {
+                   std::span<const std::uint64_t, kMaxRank> dims, bool newer_fields) {
+  if (!newer_fields && (entry.reserved0 != 0 || entry.reserved1 != 0)) {
     return malformed("F20", offset + offsetof(TensorEntry, reserved0),
                      fmt::format("reserved bytes of tensor \"{}\" are not zero", name));
   }
-  if ((entry.flags & ~kTensorAlias) != 0) {
+  if (!newer_fields && (entry.flags & ~kTensorAlias) != 0) {
     return malformed("F20", offset + offsetof(TensorEntry, flags),
                      fmt::format("tensor \"{}\" has unknown flags 0x{:02x}", name, unsigned{entry.flags}));
   }
@@ -149,7 +151,7 @@ std::optional<std::size_t> ParsedTensorTable::find(std::string_view wanted) cons
 
 // Checks all tensors in order of offset, in one pass. It is enough to remember the farthest end, once among the tensors
 // that declare sharing and once among the others. A tensor that starts before such an end overlaps its owner.
-Status ParsedTensorTable::check_overlaps() const {
+Status ParsedTensorTable::check_overlaps(std::uint64_t entry_size) const {
   std::vector<std::uint32_t> order;
   order.reserve(rows_.size());
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
@@ -171,7 +173,7 @@ Status ParsedTensorTable::check_overlaps() const {
     if (row.offset_in_blob < plain.end) hit = &plain;
     if (!row.alias && row.offset_in_blob < shared.end) hit = &shared;
     if (hit != nullptr) {
-      return malformed("F33", sizeof(TensorTableHeader) + std::uint64_t{index} * sizeof(TensorEntry),
+      return malformed("F33", sizeof(TensorTableHeader) + index * entry_size,
                        fmt::format("tensors \"{}\" and \"{}\" share bytes, but not both declare it",
                                    name(rows_[hit->owner]), name(row)));
     }
@@ -182,10 +184,11 @@ Status ParsedTensorTable::check_overlaps() const {
   return Done{};
 }
 
-Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size) {
-  FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size));
+Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields) {
+  FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size, newer_fields));
+  const std::size_t entry_size = header.entry_size;
   const std::size_t count = header.count;  // check_header() has ensured that the entries fit
-  const std::size_t names_offset = sizeof(TensorTableHeader) + count * sizeof(TensorEntry);
+  const std::size_t names_offset = sizeof(TensorTableHeader) + count * entry_size;
 
   ParsedTensorTable table;
   table.blob_size_ = blob_size;
@@ -194,7 +197,7 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
   table.rows_.reserve(count);
   std::uint64_t next_name = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t offset = sizeof(TensorTableHeader) + i * sizeof(TensorEntry);
+    const std::uint64_t offset = sizeof(TensorTableHeader) + i * entry_size;
     FATCTX_ASSIGN(const auto entry, copy_out<TensorEntry>(bytes, offset));
     if (entry.name_offset != next_name) {
       return malformed("F30", offset + offsetof(TensorEntry, name_offset),
@@ -224,7 +227,7 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
     }
     std::array<std::uint64_t, kMaxRank> dims;
     std::copy(entry.dims.begin(), entry.dims.end(), dims.begin());
-    FATCTX_TRY(check_entry(entry, offset, name, blob_size, dims));
+    FATCTX_TRY(check_entry(entry, offset, name, blob_size, dims, newer_fields));
     table.dims_.insert(table.dims_.end(), dims.begin(), dims.begin() + row.rank);
     table.rows_.push_back(row);
     next_name += row.name_size;
@@ -233,7 +236,7 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
     return malformed("F30", names_offset + next_name,
                      fmt::format("{} bytes of names belong to no tensor", table.names_.size() - next_name));
   }
-  FATCTX_TRY(table.check_overlaps());
+  FATCTX_TRY(table.check_overlaps(entry_size));
   return table;
 }
 

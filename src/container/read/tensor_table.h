@@ -29,7 +29,7 @@ class ParsedTensorTable {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const noexcept;
 
  private:
-  friend Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size);
+  friend Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields);
 
   struct Row {
     std::uint64_t offset_in_blob = 0;
@@ -44,7 +44,7 @@ class ParsedTensorTable {
   [[nodiscard]] std::string_view name(const Row& row) const noexcept {
     return {names_.data() + row.name_offset, row.name_size};
   }
-  [[nodiscard]] Status check_overlaps() const;
+  [[nodiscard]] Status check_overlaps(std::uint64_t entry_size) const;
 
   std::uint64_t blob_size_ = 0;
   std::vector<Row> rows_;
@@ -57,8 +57,10 @@ class ParsedTensorTable {
 [[nodiscard]] Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> tensors,
                                                                 std::uint64_t blob_size);
 
-// Parses and checks a table; does not borrow from `bytes`. Offsets in errors count from the first byte of the table.
-// Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F15, F20, F29, F30, F33, F37), limit_exceeded.
-[[nodiscard]] Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size);
+// Parses and checks a table; does not borrow from `bytes`. `newer_fields`: as Toc::newer_fields. Offsets in errors
+// count from the first byte of the table. Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F15,
+// F20, F29, F30, F33, F37), limit_exceeded.
+[[nodiscard]] Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size,
+                                                           bool newer_fields = false);
 
 }  // namespace fatctx::container

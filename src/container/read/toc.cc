@@ -24,7 +24,10 @@ constexpr std::uint16_t kKnownRecordFlags = kRecordIgnorable | kRecordMustMap | 
 class Parser {
  public:
   Parser(Toc& toc, const Header& header, int copy)
-      : toc_(toc), header_(header), toc_at_(header.toc_offset[static_cast<std::size_t>(copy)]) {}
+      : toc_(toc),
+        header_(header),
+        toc_at_(header.toc_offset[static_cast<std::size_t>(copy)]),
+        newer_fields_(header.has_newer_fields()) {}
 
   Status run() {
     FATCTX_TRY(parse_directory());
@@ -44,6 +47,7 @@ class Parser {
   struct TableRange {
     std::uint64_t offset = 0;
     std::uint64_t count = 0;
+    std::uint64_t entry_size = 0;
   };
 
   // The row that is being checked, for messages.
@@ -67,9 +71,14 @@ class Parser {
 
   [[nodiscard]] TableRange table(Table which) const { return tables_[static_cast<std::size_t>(which)]; }
 
+  // Returns where a row starts in the TOC. Requires: index <= the table's count.
+  [[nodiscard]] std::uint64_t row_at(Table which, std::uint64_t index) const {
+    return table(which).offset + index * table(which).entry_size;  // inside the TOC: parse_directory checked
+  }
+
   template <typename T>
   T entry(Table which, std::uint64_t index, Row& row, std::string_view name) const {
-    const std::uint64_t offset = table(which).offset + index * sizeof(T);  // inside the TOC: parse_directory checked
+    const std::uint64_t offset = row_at(which, index);
     row = Row{name, index, offset};
     T copy;
     std::memcpy(&copy, toc_.bytes.data() + offset, sizeof(T));
@@ -90,7 +99,7 @@ class Parser {
           "F40", offsetof(TocHeader, table_count),
           fmt::format("{} tables instead of {}", static_cast<std::uint32_t>(head.table_count), kTableCount));
     }
-    if (!all_zero(head.reserved)) {
+    if (!newer_fields_ && !all_zero(head.reserved)) {
       return malformed_toc("F20", offsetof(TocHeader, reserved),
                            "reserved bytes of the table of contents are not zero");
     }
@@ -98,10 +107,14 @@ class Parser {
     for (std::uint32_t i = 0; i < kTableCount; ++i) {
       const std::uint64_t at = sizeof(TocHeader) + i * sizeof(DirectoryEntry);
       FATCTX_ASSIGN(const DirectoryEntry directory, copy_out<DirectoryEntry>(toc_.bytes, at));
-      if (directory.entry_size != kTableEntrySizes[i]) {
-        return malformed_toc("F12", at,
-                             fmt::format("table {} has entries of {} bytes instead of {}", i,
-                                         static_cast<std::uint32_t>(directory.entry_size), kTableEntrySizes[i]));
+      const std::uint64_t entry_size = directory.entry_size;
+      // The names region has bytes, not rows.
+      const bool longer = newer_fields_ && i != static_cast<std::uint32_t>(Table::kNames) &&
+                          entry_size > kTableEntrySizes[i] && entry_size <= kMaxEntrySize;
+      if (entry_size != kTableEntrySizes[i] && !longer) {
+        return malformed_toc(
+            "F12", at,
+            fmt::format("table {} has entries of {} bytes instead of {}", i, entry_size, kTableEntrySizes[i]));
       }
       if (directory.count > kTableMaxCounts[i]) {
         return Error{ErrorCode::kLimitExceeded,
@@ -109,15 +122,15 @@ class Parser {
                                  static_cast<std::uint64_t>(directory.count), kTableMaxCounts[i]),
                      {.file_offset = toc_at_ + at, .rule = "F12"}};
       }
-      if (!all_zero(directory.reserved))
+      if (!newer_fields_ && !all_zero(directory.reserved))
         return malformed_toc("F20", at, "reserved bytes of the directory are not zero");
       if (directory.offset != end) {
         return malformed_toc("F40", at,
                              fmt::format("table {} starts at {:#x} instead of {:#x}", i,
                                          static_cast<std::uint64_t>(directory.offset), end));
       }
-      tables_[i] = {end, directory.count};
-      end += directory.count * kTableEntrySizes[i];  // both bounded above: cannot wrap
+      tables_[i] = {end, directory.count, entry_size};
+      end += directory.count * entry_size;  // both bounded above: cannot wrap
       if (end > toc_.bytes.size())
         return malformed_toc("F12", at, fmt::format("table {} leaves the table of contents", i));
     }
@@ -211,7 +224,7 @@ class Parser {
       return complaint(ErrorCode::kUnsupported, "F25", row,
                        fmt::format("hash algorithm {} with leaves of 2^{} bytes", disk.hash_algorithm, disk.leaf_log2));
     }
-    if (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2)) {
+    if (!newer_fields_ && (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2))) {
       return malformed("F20", row, "reserved bytes are not zero");
     }
     if ((disk.alignment_log2 != kExtentLog2 && disk.alignment_log2 != kLargeExtentLog2) ||
@@ -264,8 +277,7 @@ class Parser {
     extents.reserve(toc_.segments.size() + header_.toc_offset.size());
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
-      extents.push_back({segment.offset, segment.size, segment.alignment_log2,
-                         table(Table::kSegments).offset + i * sizeof(SegmentEntry)});
+      extents.push_back({segment.offset, segment.size, segment.alignment_log2, row_at(Table::kSegments, i)});
     }
     for (const std::uint64_t offset : header_.toc_offset) {
       const Extent toc{offset, header_.toc_size, kExtentLog2, 0};
@@ -319,7 +331,7 @@ class Parser {
       if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
       const LeafPlace place = leaf_place(i, algorithm);
       if (algorithm == kHashSha256 && place.segment == kNoSegment) continue;
-      const Row row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)};
+      const Row row{"segment", i, row_at(Table::kSegments, i)};
       if (place.segment >= toc_.segments.size() || toc_.segments[place.segment].kind != SegmentKind::kLeaves ||
           toc_.segments[place.segment].hash_algorithm != algorithm) {
         return malformed("F26", row, "its leaves are not in a LEAVES segment");
@@ -339,7 +351,7 @@ class Parser {
       const Segment& segment = toc_.segments[i];
       if (segment.kind != SegmentKind::kLeaves || segment.hash_algorithm != algorithm) continue;
       if (segment.size % leaf_bytes != 0 || (!any_dead && used[i] != segment.size / leaf_bytes)) {
-        return malformed("F26", Row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)},
+        return malformed("F26", Row{"segment", i, row_at(Table::kSegments, i)},
                          "a LEAVES segment of another size than its leaves");
       }
     }
@@ -353,7 +365,7 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<SliceEntry>(Table::kSlices, i, row, "slice");
-      if (!all_zero(disk.reserved)) return malformed("F20", row, "reserved bytes are not zero");
+      if (!newer_fields_ && !all_zero(disk.reserved)) return malformed("F20", row, "reserved bytes are not zero");
       if (disk.segment >= toc_.segments.size()) return malformed("F38", row, "there is no such segment");
       const Segment& segment = toc_.segments[disk.segment];
       if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) {
@@ -368,8 +380,7 @@ class Parser {
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const SegmentKind kind = toc_.segments[i].kind;
       if ((kind == SegmentKind::kPayload || kind == SegmentKind::kPacked) && segment_used_[i] == 0) {
-        return malformed("F38", Row{"segment", i, table(Table::kSegments).offset + i * sizeof(SegmentEntry)},
-                         "no record uses it");
+        return malformed("F38", Row{"segment", i, row_at(Table::kSegments, i)}, "no record uses it");
       }
     }
     return Done{};
@@ -395,8 +406,7 @@ class Parser {
       next_slice += disk.slice_count;
     }
     if (next_slice != toc_.slices.size()) {
-      return malformed("F15", Row{"slice", next_slice, table(Table::kSlices).offset + next_slice * sizeof(SliceEntry)},
-                       "belongs to no record");
+      return malformed("F15", Row{"slice", next_slice, row_at(Table::kSlices, next_slice)}, "belongs to no record");
     }
     return Done{};
   }
@@ -407,7 +417,9 @@ class Parser {
       const bool same = disk.record_id == toc_.records[index - 1].id;
       return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
     }
-    if ((disk.flags & ~kKnownRecordFlags) != 0 || !all_zero(disk.reserved0) || !all_zero(disk.reserved1)) {
+    const bool reserved_zero =
+        (disk.flags & ~kKnownRecordFlags) == 0 && all_zero(disk.reserved0) && all_zero(disk.reserved1);
+    if (!reserved_zero && !newer_fields_) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
     }
     if (header_.signature && all_zero(disk.logical_sha256)) {
@@ -544,7 +556,7 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<KeyEntry>(Table::kKeys, i, row, "key");
-      if ((disk.flags & ~kKeyGeneric) != 0 || !all_zero(disk.reserved)) {
+      if (!newer_fields_ && ((disk.flags & ~kKeyGeneric) != 0 || !all_zero(disk.reserved))) {
         return malformed("F20", row, "reserved bits or bytes are not zero");
       }
       const RecordInfo* found = toc_.find(disk.record_id);
@@ -647,8 +659,8 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<ReferenceEntry>(Table::kReferences, i, row, "reference");
-      if (!all_zero(disk.reserved) || disk.role != 0) {
-        return malformed("F20", row, "reserved bytes are not zero");
+      if (disk.role != 0 || (!newer_fields_ && !all_zero(disk.reserved))) {
+        return malformed("F20", row, "role or reserved bytes are not zero");
       }
       if (previous && !before(*previous, disk)) return malformed("F15", row, "references are not in ascending order");
       previous = disk;
@@ -683,8 +695,7 @@ class Parser {
     if (described_tables == tensor_tables_) return Done{};
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
       if (toc_.records[i].type == RecordType::kTensorTable && described[i] == 0) {
-        return complaint(ErrorCode::kBadReference, "F27",
-                         Row{"record", i, table(Table::kRecords).offset + i * sizeof(RecordEntry)},
+        return complaint(ErrorCode::kBadReference, "F27", Row{"record", i, row_at(Table::kRecords, i)},
                          "a tensor table that describes no weight blob");
       }
     }
@@ -736,7 +747,9 @@ class Parser {
     return Done{};
   }
 
+  // A field that only a newer writer may change may hold a name.
   Status check_names_used() const {
+    if (header_.unknown_ro_compat != 0) return Done{};
     const auto unused = std::find(name_state_.begin(), name_state_.end(), kFreeName);
     if (unused == name_state_.end()) return Done{};
     const auto at = static_cast<std::uint64_t>(unused - name_state_.begin());
@@ -748,6 +761,7 @@ class Parser {
   Toc& toc_;
   const Header& header_;
   std::uint64_t toc_at_;
+  const bool newer_fields_;  // then reserved bytes and bits are not judged
   std::array<TableRange, kTableCount> tables_ = {};
   ByteView names_;
   std::vector<std::uint8_t> name_state_;  // for each byte of the names region, what starts there
@@ -781,6 +795,7 @@ bool toc_hash_matches(ByteView bytes, const Header& header) noexcept { return ha
 Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy) {
   Toc toc;
   toc.bytes = std::move(bytes);
+  toc.newer_fields = header.has_newer_fields();
   FATCTX_TRY(Parser(toc, header, copy).run());
   return toc;
 }

@@ -15,13 +15,13 @@ namespace fatctx::container {
 namespace {
 
 // Returns the references of records to weights; of a tensor table, `weights` names the blob it was made for.
-std::vector<ReferenceEntry> reference_rows(const Plan& plan) {
+std::vector<Row<ReferenceEntry>> reference_rows(const Plan& plan) {
   std::map<std::string_view, PresentRecord> known;
   for (const PlannedRecord& planned : plan.records) {
     known.emplace(planned.record.name, PresentRecord{planned.id, plan.records[planned.stored_as].hash});
   }
   for (const auto& [name, record] : plan.present_weights) known.emplace(name, record);
-  std::vector<ReferenceEntry> rows;
+  std::vector<Row<ReferenceEntry>> rows;
   for (const PlannedRecord& planned : plan.records) {
     const auto kind =
         planned.record.type == RecordType::kTensorTable ? ReferenceKind::kTensorTable : ReferenceKind::kWeights;

@@ -69,14 +69,14 @@ Counts counts_of(const TocRows& rows, const Names& names) {
           rows.references.size(), rows.generations.size(), names.size()};
 }
 
-Result<std::uint64_t> size_of(const Counts& counts) {
+Result<std::uint64_t> size_of(const Counts& counts, const TocRows& rows) {
   std::uint64_t size = kTablesStart;
   for (std::uint32_t i = 0; i < kTableCount; ++i) {
     if (counts[i] > kTableMaxCounts[i]) {
       return Error{ErrorCode::kLimitExceeded, fmt::format("table {} would have {} entries, at most {} are allowed", i,
                                                           counts[i], kTableMaxCounts[i])};
     }
-    size += counts[i] * kTableEntrySizes[i];
+    size += counts[i] * rows.row_sizes[i];
   }
   if (size > kMaxTocSize) {
     return Error{ErrorCode::kLimitExceeded,
@@ -104,6 +104,14 @@ SelectionKey key_view(const KeyRow& row) {
   return key;
 }
 
+template <typename Entry>
+void append_row(std::vector<std::byte>& out, const TocRows& rows, Table table, const Row<Entry>& row) {
+  const std::size_t end = out.size() + static_cast<std::size_t>(rows.row_sizes[static_cast<std::size_t>(table)]);
+  append_struct<Entry>(out, row);
+  out.insert(out.end(), row.tail.begin(), row.tail.end());
+  out.resize(end);
+}
+
 void append_keys(std::vector<std::byte>& out, const TocRows& rows, const Names& names) {
   std::vector<const RecordRow*> keyed;
   for (const RecordRow& record : rows.records) {
@@ -113,21 +121,30 @@ void append_keys(std::vector<std::byte>& out, const TocRows& rows, const Names& 
     return compare_keys(key_view(*a->key), key_view(*b->key)) < 0;
   });
   for (const RecordRow* record : keyed) {
-    KeyEntry entry = record->key->entry;
+    Row<KeyEntry> entry = record->key->entry;
     entry.record_id = record->entry.record_id;
     for (const NameField& field : kKeyNames) entry.*field.second = names.at((*record->key).*field.first);
-    append_struct(out, entry);
+    append_row(out, rows, Table::kKeys, entry);
   }
 }
 
-void append_references(std::vector<std::byte>& out, std::vector<ReferenceEntry> references) {
+void append_references(std::vector<std::byte>& out, const TocRows& rows) {
+  std::vector<Row<ReferenceEntry>> references = rows.references;
   const auto order = [](const ReferenceEntry& row) {
     return std::tuple<std::uint32_t, std::uint16_t, std::uint16_t, std::uint32_t>(row.from_record, row.kind, row.role,
                                                                                   row.to_record);
   };
   std::sort(references.begin(), references.end(),
             [&](const ReferenceEntry& a, const ReferenceEntry& b) { return order(a) < order(b); });
-  for (const ReferenceEntry& reference : references) append_struct(out, reference);
+  for (const Row<ReferenceEntry>& reference : references) append_row(out, rows, Table::kReferences, reference);
+}
+
+template <typename Entry>
+Row<Entry> stored_row(const StoredRows& source, Table table, std::uint64_t index) {
+  Row<Entry> row = source.row<Entry>(table, index);
+  const ByteView tail = source.tail<Entry>(table, index);
+  row.tail.assign(tail.begin(), tail.end());
+  return row;
 }
 
 }  // namespace
@@ -138,21 +155,22 @@ TocRows rows_of(const Toc& toc) {
   TocRows rows;
   rows.uuid = head.uuid;
   rows.generation = head.generation;
+  for (std::uint32_t i = 0; i < kTableCount; ++i) rows.row_sizes[i] = source.row_size(static_cast<Table>(i));
   for (std::uint64_t i = 0; i < source.count(Table::kSegments); ++i) {
-    rows.segments.push_back(source.row<SegmentEntry>(Table::kSegments, i));
+    rows.segments.push_back(stored_row<SegmentEntry>(source, Table::kSegments, i));
   }
   for (std::uint64_t i = 0; i < source.count(Table::kRecords); ++i) {
     RecordRow record;
-    record.entry = source.row<RecordEntry>(Table::kRecords, i);
+    record.entry = stored_row<RecordEntry>(source, Table::kRecords, i);
     record.name = source.name(record.entry.name);
     for (std::uint64_t at = 0; at < record.entry.slice_count; ++at) {
-      record.slices.push_back(source.row<SliceEntry>(Table::kSlices, record.entry.first_slice + at));
+      record.slices.push_back(stored_row<SliceEntry>(source, Table::kSlices, record.entry.first_slice + at));
     }
     rows.records.push_back(std::move(record));
   }
   for (std::uint64_t i = 0; i < source.count(Table::kKeys); ++i) {
     KeyRow key;
-    key.entry = source.row<KeyEntry>(Table::kKeys, i);
+    key.entry = stored_row<KeyEntry>(source, Table::kKeys, i);
     for (const NameField& field : kKeyNames) key.*field.first = source.name(key.entry.*field.second);
     const auto record =
         std::lower_bound(rows.records.begin(), rows.records.end(), std::uint32_t{key.entry.record_id},
@@ -160,20 +178,20 @@ TocRows rows_of(const Toc& toc) {
     record->key = std::move(key);
   }
   for (std::uint64_t i = 0; i < source.count(Table::kReferences); ++i) {
-    rows.references.push_back(source.row<ReferenceEntry>(Table::kReferences, i));
+    rows.references.push_back(stored_row<ReferenceEntry>(source, Table::kReferences, i));
   }
   for (std::uint64_t i = 0; i < source.count(Table::kGenerations); ++i) {
-    rows.generations.push_back(source.row<GenerationEntry>(Table::kGenerations, i));
+    rows.generations.push_back(stored_row<GenerationEntry>(source, Table::kGenerations, i));
   }
   return rows;
 }
 
-Result<std::uint64_t> toc_size_of(const TocRows& rows) { return size_of(counts_of(rows, Names(rows))); }
+Result<std::uint64_t> toc_size_of(const TocRows& rows) { return size_of(counts_of(rows, Names(rows)), rows); }
 
 Result<std::vector<std::byte>> toc_bytes(const TocRows& rows) {
   const Names names(rows);
   const Counts counts = counts_of(rows, names);
-  FATCTX_ASSIGN(const std::uint64_t size, size_of(counts));
+  FATCTX_ASSIGN(const std::uint64_t size, size_of(counts, rows));
   std::vector<std::byte> toc;
   toc.reserve(static_cast<std::size_t>(size));
   TocHeader head = {};
@@ -188,26 +206,28 @@ Result<std::vector<std::byte>> toc_bytes(const TocRows& rows) {
     DirectoryEntry directory = {};
     directory.offset = offset;
     directory.count = counts[i];
-    directory.entry_size = static_cast<std::uint32_t>(kTableEntrySizes[i]);
+    directory.entry_size = static_cast<std::uint32_t>(rows.row_sizes[i]);
     append_struct(toc, directory);
-    offset += counts[i] * kTableEntrySizes[i];
+    offset += counts[i] * rows.row_sizes[i];
   }
-  for (const SegmentEntry& segment : rows.segments) append_struct(toc, segment);
+  for (const Row<SegmentEntry>& segment : rows.segments) append_row(toc, rows, Table::kSegments, segment);
   std::uint32_t next_slice = 0;
   for (const RecordRow& record : rows.records) {
-    RecordEntry entry = record.entry;
+    Row<RecordEntry> entry = record.entry;
     entry.name = names.at(record.name);
     entry.first_slice = next_slice;
     entry.slice_count = static_cast<std::uint32_t>(record.slices.size());
     next_slice += entry.slice_count;
-    append_struct(toc, entry);
+    append_row(toc, rows, Table::kRecords, entry);
   }
   for (const RecordRow& record : rows.records) {
-    for (const SliceEntry& slice : record.slices) append_struct(toc, slice);
+    for (const Row<SliceEntry>& slice : record.slices) append_row(toc, rows, Table::kSlices, slice);
   }
   append_keys(toc, rows, names);
-  append_references(toc, rows.references);
-  for (const GenerationEntry& generation : rows.generations) append_struct(toc, generation);
+  append_references(toc, rows);
+  for (const Row<GenerationEntry>& generation : rows.generations) {
+    append_row(toc, rows, Table::kGenerations, generation);
+  }
   names.append_to(toc);
   return toc;
 }

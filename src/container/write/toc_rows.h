@@ -2,6 +2,8 @@
 // strings. The names region, the order of tables, first slices and the directory are made with the bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,9 +15,17 @@
 
 namespace fatctx::container {
 
+// A row with what a newer version added to it, which nobody here understands. A row of this version has no tail.
+template <typename Entry>
+struct Row : Entry {
+  Row() : Entry{} {}
+  Row(const Entry& entry) : Entry(entry) {}  // NOLINT(google-explicit-constructor): a new row is one without a tail
+  std::vector<std::byte> tail;
+};
+
 // A key without its record; the string fields of `entry` are not set.
 struct KeyRow {
-  KeyEntry entry = {};
+  Row<KeyEntry> entry;
   std::string group;
   std::string unit;
   std::string backend;
@@ -26,19 +36,21 @@ struct KeyRow {
 };
 
 struct RecordRow {
-  RecordEntry entry = {};  // without name, first_slice and slice_count
+  Row<RecordEntry> entry;  // without name, first_slice and slice_count
   std::string name;
-  std::vector<SliceEntry> slices;
+  std::vector<Row<SliceEntry>> slices;
   std::optional<KeyRow> key;
 };
 
 struct TocRows {
   DiskUuid uuid = {};
   std::uint64_t generation = 1;
-  std::vector<SegmentEntry> segments;        // ascending by offset
-  std::vector<RecordRow> records;            // ascending by id
-  std::vector<ReferenceEntry> references;    // in any order
-  std::vector<GenerationEntry> generations;  // ascending
+  std::vector<Row<SegmentEntry>> segments;        // ascending by offset
+  std::vector<RecordRow> records;                 // ascending by id
+  std::vector<Row<ReferenceEntry>> references;    // in any order
+  std::vector<Row<GenerationEntry>> generations;  // ascending
+  // Bytes of the rows of each table. Shorter tails are filled with zeros.
+  std::array<std::uint64_t, kTableCount> row_sizes = std::to_array(kTableEntrySizes);
 };
 
 // Returns the rows of a table that parse_toc() has accepted.

@@ -104,6 +104,7 @@ OpenReport Container::report() const {
   report.committed_end = header.committed_end;
   report.dead_bytes = impl_->mapped->toc().dead_bytes();
   report.format_version = header.format_version;
+  report.newer_features = container::newer_features_text(header);
   report.uuid = container::uuid_text(header.uuid);
   report.toc_hash = header.toc_hash;
   report.already_live = impl_->already_live;

@@ -147,7 +147,7 @@ class Side {
       const RecordInfo& table = *toc().find(reference.from_record);
       auto bytes = container::read_metadata_record(file_, toc(), table, budget_);
       if (!bytes.ok()) return named(std::move(bytes).error());
-      auto parsed = container::parse_tensor_table(bytes.value().bytes, blob.size_bytes);
+      auto parsed = container::parse_tensor_table(bytes.value().bytes, blob.size_bytes, toc().newer_fields);
       if (!parsed.ok()) return named(container::in_record(std::move(parsed).error(), table));
       return std::optional(std::move(parsed).value());
     }

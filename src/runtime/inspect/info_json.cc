@@ -111,6 +111,7 @@ Json container_json(const Container& container, const ContainerDescription& desc
           {"file", report.path},
           {"model", description.name},
           {"format", report.format_version},
+          {"newer_features", report.newer_features.empty() ? Json(nullptr) : Json(report.newer_features)},
           {"writer", description.writer},
           {"uuid", report.uuid},
           {"generation", report.generation},

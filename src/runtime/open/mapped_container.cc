@@ -243,7 +243,7 @@ Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const 
   if (table != nullptr) return table;
   const container::WorkBudget budget(toc_, max_made_bytes);
   FATCTX_ASSIGN(const container::MetadataBytes read, container::read_metadata_record(*file_, toc_, record, budget));
-  auto parsed = container::parse_tensor_table(read.bytes, blob_size);
+  auto parsed = container::parse_tensor_table(read.bytes, blob_size, toc_.newer_fields);
   if (!parsed.ok()) {
     Error error = container::in_record(std::move(parsed).error(), record);
     if (error.where.file_offset) {
