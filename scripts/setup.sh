@@ -15,7 +15,7 @@ source scripts/find_python.sh
 source scripts/packages.sh
 
 # Packages of which only files are used, a model for instance; their own requirements are not installed.
-readonly DATA_ONLY=rapidocr
+readonly DATA_ONLY="rapidocr|silero-vad"
 
 INSTALL=yes KINDS=(build) LISTS=(requirements) PASS_ON=()
 for argument in "$@"; do

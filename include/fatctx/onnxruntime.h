@@ -31,9 +31,11 @@ enum class AttachRoute : std::uint8_t {
   kAuto,  // kFileBuffers if this ONNX Runtime can borrow, else kInitializers
   // The blob replaces the external data file, which need not exist; the graph is optimised as usual. ONNX Runtime
   // borrows from 1.31 on. An older one would copy every tensor for every session, so it is refused. Covers initializers
-  // of the main graph only: those of the bodies of If, Loop and Scan are still read from the file.
+  // of the main graph only: those of the bodies of If, Loop and Scan are still read from the file. `fatctx export
+  // --attached` writes a model that has them all in its main graph.
   kFileBuffers,
-  // Each tensor of the blob's table replaces the initializer with its name, inner graphs included. Works from 1.23 on.
+  // Each tensor of the blob's table replaces the initializer with its name, inner graphs included, but functions not.
+  // Works from 1.23 on.
   // The external data file must exist, at any size: ONNX Runtime checks its path and reads nothing of it, unless it
   // optimises. Its optimiser reads values from the file, so optimising is switched off (see below).
   kInitializers,
@@ -108,13 +110,14 @@ class AttachedWeights {
 // call that changes `options`; after an error that names ONNX Runtime's own words, throw the options away.
 //
 // Errors: invalid_argument (a null pointer; a record that is not a weight blob; a blob without a location; two blobs
-//         for one location, or with kInitializers two tensors of one name; a tensor that `model` has elsewhere, or with
+//         for one location, or with kInitializers two tensors of one name; a tensor that `model` has elsewhere, with
+//         kInitializers also one whose name two bodies of `model` use, or with
 //         kFileBuffers a `model` without external data; a refusal of ONNX Runtime, with its words, for example options
 //         that were attached to already), not_found (no such record; no blob with a location; a location of `model`
 //         that no blob has, listing the existing ones), unsupported (an ONNX Runtime that is too old; an initializer of
-//         an inner graph with kFileBuffers; a blob without a table, or a type that tables do not have, with
-//         kInitializers), copy_not_allowed (naming a tensor that would be copied), malformed (`model` is not an ONNX
-//         model); those of Container::describe, acquire and tensors.
+//         an inner graph with kFileBuffers, and one of a function; a blob without a table, or a type that tables do not
+//         have, with kInitializers), copy_not_allowed (naming a tensor that would be copied), malformed (`model` is not
+//         an ONNX model); those of Container::describe, acquire and tensors.
 // Cost:   reads the blobs once per mapping (VerifyPolicy::kRecordOnAcquire); later calls take microseconds.
 [[nodiscard]] Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions* options,
                                                      const Container& container, const AttachOptions& attach = {});

@@ -36,6 +36,7 @@ class ExternalTensor:
     offset: int
     size_bytes: Optional[int]
     inner: bool  # neither an initializer nor a Constant node of the main graph
+    by_name: bool  # ONNX Runtime replaces it by name: an initializer or a Constant node, of the body of a node too
 
 
 def _not_a_model(why: str) -> Malformed:
@@ -88,7 +89,7 @@ def _number(tensor: str, key: str, text: str) -> int:
     return int(text)
 
 
-def _external(data: memoryview, inner: bool) -> Optional[ExternalTensor]:
+def _external(data: memoryview, inner: bool, by_name: bool) -> Optional[ExternalTensor]:
     """None for a tensor whose bytes are inside of the model."""
     name, data_type, external = "", 0, False
     shape: list[int] = []
@@ -116,7 +117,7 @@ def _external(data: memoryview, inner: bool) -> Optional[ExternalTensor]:
         raise Malformed(f"model: tensor '{name}' has external data without a location")
     size = _number(name, "length", entries["length"]) if "length" in entries else None
     return ExternalTensor(name, data_type, tuple(shape), entries["location"],
-                          _number(name, "offset", entries.get("offset", "0")), size, inner)
+                          _number(name, "offset", entries.get("offset", "0")), size, inner, by_name)
 
 
 def _constant(node: memoryview) -> str:
@@ -131,10 +132,10 @@ def external_tensors(model: Union[bytes, bytearray, memoryview]) -> list[Externa
     """Tensors outside of the model, those of the main graph first. Raises Malformed."""
     found: list[ExternalTensor] = []
     any_graph = False
-    waiting = [(_MODEL, memoryview(model), False, "")]
-    for kind, data, inner, constant in waiting:  # grows as it is walked: no model makes this recurse
+    waiting = [(_MODEL, memoryview(model), False, "", False, False)]
+    for kind, data, inner, constant, function, by_name in waiting:  # grows as it is walked: no model makes this recurse
         if kind == _TENSOR:
-            tensor = _external(data, inner)
+            tensor = _external(data, inner, by_name)
             if tensor is not None:
                 found.append(replace(tensor, name=constant) if constant else tensor)
             continue
@@ -145,14 +146,16 @@ def external_tensors(model: Union[bytes, bytearray, memoryview]) -> list[Externa
             if not isinstance(value, memoryview):
                 raise _not_a_model(f"field {number} is not a message")
             any_graph = any_graph or child == _GRAPH
-            main = (kind, child) == (_MODEL, _GRAPH) or ((kind, child) == (_GRAPH, _TENSOR) and not inner)
             name = ""
-            if (kind, child) == (_GRAPH, _NODE) and not inner:
+            if (kind, child) == (_GRAPH, _NODE):
                 name = _constant(value)
             elif kind == _NODE or (kind == _ATTRIBUTE and number == _VALUE):
                 name = constant
-            main = main or (child == _TENSOR and kind == _ATTRIBUTE and bool(name))
-            waiting.append((child, value, not main, name))
+            in_function = function or child == _FUNCTION
+            # A node belongs to its graph, and an attribute to its node; a graph in an attribute is a body.
+            deeper = inner or (kind, child) == (_ATTRIBUTE, _GRAPH)
+            named = child == _TENSOR and (kind == _GRAPH or bool(name)) and not in_function
+            waiting.append((child, value, deeper or (child == _TENSOR and not named), name, in_function, named))
     if not any_graph:
         raise _not_a_model("it has no graph")
     return sorted(found, key=lambda tensor: tensor.inner)

@@ -228,7 +228,7 @@ def _compare_tensor(path: str, tensor: ExternalTensor, blob: _Blob) -> None:
         raise InvalidArgument(f"{path}: the model has tensor '{tensor.name}', {tensor.size_bytes or 0} bytes, at byte "
                               f"{tensor.offset} of '{tensor.location}', but record '{blob.record.name}' has {size} "
                               "bytes; it must be packed from the external data of this model")
-    if blob.table is None or tensor.inner:  # names are unique in a graph only, and a table has one tensor of each
+    if blob.table is None:
         return
     view = blob.table.get(tensor.name)
     kind = _NAMES.get(tensor.type)
@@ -236,10 +236,14 @@ def _compare_tensor(path: str, tensor: ExternalTensor, blob: _Blob) -> None:
             kind is None or (view.dtype == kind and tuple(view.shape) == tensor.shape)):
         return
     found = _place(view.dtype, view.shape, view.offset_in_blob) if view is not None else "no such tensor"
+    # Names are unique only within a graph. A body may use one that means another tensor elsewhere.
+    remedy = "it must be packed from the external data of this model"
+    if tensor.inner:
+        remedy = ("if other bodies of the model use this name too, `fatctx export --attached` writes a model with names "
+                  f"of their own; else {remedy}")
     raise InvalidArgument(f"{path}: the model has tensor '{tensor.name}' as "
                           f"{_place(kind or 'a tensor', tensor.shape, tensor.offset)} of '{tensor.location}', but "
-                          f"record '{blob.record.name}' has {found}; it must be packed from the external data of this "
-                          "model")
+                          f"record '{blob.record.name}' has {found}; {remedy}")
 
 
 def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:
@@ -257,10 +261,11 @@ def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:
         if blob is None:
             raise NotFound(f"{path}: the model has tensor '{tensor.name}' in '{tensor.location}', and no weight blob "
                            f"stands for that file; files there are: {_quoted([b.location for b in blobs])}")
-        if tensor.inner and route == "file_buffers":
+        if tensor.inner if route == "file_buffers" else not tensor.by_name:
             raise Unsupported(f"{path}: tensor '{tensor.name}' is in the body of a node, in a function or in an "
                               f"attribute, and ONNX Runtime reads it from the file '{tensor.location}' whatever is "
-                              "attached; use the route initializers, or fatctx export")
+                              "attached; `fatctx export --attached` writes a model whose weights are initializers "
+                              "of its main graph")
         _compare_tensor(path, tensor, blob)
     return bool(tensors)
 
@@ -359,8 +364,9 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
             computes wrong results. With "file_buffers" a model without external data is an error too, because it
             would take nothing. None: nothing is compared.
         route: "file_buffers": each blob replaces an external data file, which need not exist; ONNX Runtime 1.31 or
-            newer; initializers of the main graph only. "initializers": each tensor of the blob's table replaces the
-            initializer with its name, inner graphs included; the external data file must exist, of whatever size,
+            newer; initializers of the main graph only (`fatctx export --attached` writes models whose weights are
+            there). "initializers": each tensor of the blob's table replaces the
+            initializer with its name, inner graphs included, but functions not; the external data file must exist, of whatever size,
             and the optimiser is switched off, because it would read values from that file. "auto": the first if this
             ONNX Runtime can borrow, else the second.
         files: record name to external data file, for the blobs to attach; None as a file means the blob's option
@@ -379,7 +385,7 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
     Threads: different session options at the same time.
 
     Raises ImportError (no ONNX Runtime); Unsupported (one that is too old; an initializer of an inner graph with
-    file_buffers; a blob without a table, or a type that ONNX Runtime cannot borrow, with initializers); NotFound,
+    file_buffers, and one of a function; a blob without a table, or a type that ONNX Runtime cannot borrow, with initializers); NotFound,
     InvalidArgument, CopyNotAllowed, Malformed, each naming the tensor or the record; and what Container.acquire raises.
     """
     ort, version = _runtime()

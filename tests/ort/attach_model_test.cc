@@ -91,6 +91,46 @@ TEST(AttachModel, EveryPlaceOfATensorIsLookedAt) {
   }
 }
 
+TEST(AttachModel, SaysWhichTensorsOnnxRuntimeReplacesByName) {
+  const Message tensor = support::tensor({.name = "t", .shape = {4}, .offset = 16, .size = 16});
+  const auto attribute = [](std::uint32_t field, const Message& value) {
+    return Message().message(5, Message().text(1, "a").message(field, value));
+  };
+  const Message constant = support::node("Constant", {}, "c").message(5, Message().text(1, "value").message(5, tensor));
+  const auto in_body = [&](std::uint32_t field, const Message& value) {
+    return Message().message(1, attribute(6, Message().message(field, value)));
+  };
+  struct Row {
+    Message model;
+    const char* name;
+    bool inner;
+    bool by_name;
+  };
+  const Row rows[] = {
+      {Message().message(7, Message().message(5, tensor)), "t", false, true},
+      {Message().message(7, Message().message(1, constant)), "c", false, true},
+      {Message().message(7, Message().message(1, attribute(5, tensor))), "t", true, false},
+      {Message().message(7, Message().message(15, Message().message(1, tensor))), "t", true, false},
+      {Message().message(7, in_body(5, tensor)), "t", true, true},
+      {Message().message(7, in_body(1, constant)), "c", true, true},
+      {Message().message(7, Message()).message(25, Message().message(7, constant)), "t", true, false},
+      {Message().message(7, Message()).message(25, Message().message(7, attribute(6, Message().message(5, tensor)))),
+       "t", true, false},
+      {Message().message(7, Message()).message(25, Message().message(7, attribute(6, Message().message(1, constant)))),
+       "c", true, false},
+  };
+
+  for (const Row& row : rows) {
+    const std::string model = row.model.bytes();
+    const auto tensors = external_tensors(view_of(model));
+    ASSERT_TRUE(is_ok(tensors));
+    ASSERT_EQ(tensors.value().size(), 1U) << &row - rows;
+    EXPECT_EQ(tensors.value()[0].name, row.name) << &row - rows;
+    EXPECT_EQ(tensors.value()[0].inner, row.inner) << &row - rows;
+    EXPECT_EQ(tensors.value()[0].by_name, row.by_name) << &row - rows;
+  }
+}
+
 TEST(AttachModel, PackedDimensionsAreTheSame) {
   std::string packed;
   packed += '\x03';

@@ -496,6 +496,32 @@ TEST_F(AttachWeights, InitializersOfInnerGraphsAreTakenByNameOnly) {
   EXPECT_LE(greatest_difference(run(session), expected), kTolerance);
 }
 
+TEST_F(AttachWeights, AWeightOfAFunctionOrWithTheNameOfAnotherIsRefusedInsteadOfLeftToTheFile) {
+  OnnxGraph net = support::matrices(kWidth, {tensors_[0]});
+  const support::Message constant =
+      support::node("Constant", {}, "c")
+          .message(5, support::Message().text(1, "value").message(5, support::tensor(tensors_[1])));
+  const std::string function =
+      support::model(net) + support::Message().message(25, support::Message().message(7, constant)).bytes();
+  OnnxGraph body;
+  body.tensors = {tensors_[1]};
+  body.tensors[0].name = "w0";  // another weight than that of the main graph
+  net.nodes.push_back(support::node("If", {"x"}, "z"));
+  net.nodes.back().message(5, support::Message().text(1, "then_branch").message(6, support::graph(body)).number(20, 5));
+  const std::string same_name = support::model(net);
+  const Container open = container();
+  Ort::SessionOptions options = session_options();
+
+  const auto in_function = attach(options, open, {.route = AttachRoute::kInitializers, .model = view_of(function)});
+  const auto of_body = attach(options, open, {.route = AttachRoute::kInitializers, .model = view_of(same_name)});
+
+  ASSERT_TRUE(fails_with(in_function, ErrorCode::kUnsupported));
+  EXPECT_THAT(in_function.error().message,
+              HasSubstr("whatever is attached; `fatctx export --attached` writes a model"));
+  ASSERT_TRUE(fails_with(of_body, ErrorCode::kInvalidArgument));
+  EXPECT_THAT(of_body.error().message, HasSubstr("if other bodies of the model use this name too, `fatctx export"));
+}
+
 TEST_F(AttachWeights, ATypeThatTablesDoNotHaveIsLeftToTheFile) {
   PackRecord blob = weight_blob("net.weights", tensors_);
   blob.source.bytes = data_;

@@ -1,6 +1,7 @@
 #include "tools/onnx/onnx_embedded.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
@@ -28,16 +29,14 @@ Error no_weights(const OnnxModel& model, const std::string& model_path, std::uin
   if (smaller.ok()) {
     for (const OnnxEmbedded& one : smaller.value()) largest = std::max<std::uint64_t>(largest, one.bytes.size());
   }
-  std::string text = fmt::format(
-      "{}: no initializer or Constant node of the main graph has {} bytes or more inside of "
-      "the model",
-      model_path, min_size);
+  std::string text =
+      fmt::format("{}: no initializer or Constant node has {} bytes or more inside of the model", model_path, min_size);
   if (largest != 0) {
     text += fmt::format("; the largest has {} bytes, and embedded=BYTES takes smaller ones", largest);
   } else if (!model.external_files.empty()) {
     text += "; its weights are external data, which --weights takes without \"embedded\"";
   } else {
-    text += "; weights of branches, loop bodies and functions are taken by fatctx ctx-gen";
+    text += "; it has no others that could be taken";
   }
   return {ErrorCode::kInvalidArgument, std::move(text)};
 }
@@ -89,8 +88,11 @@ Result<EmbeddedWeights> embedded_weights(const OnnxModel& model, const std::stri
 }
 
 Result<std::map<std::string, OnnxExternal>> find_embedded(const Container& container, const RecordInfo& blob,
-                                                          const std::string& model_path, const std::string& location) {
-  FATCTX_ASSIGN(const std::vector<OnnxEmbedded> embedded, read_embedded(model_path, 1));
+                                                          const std::string& model_path, const std::string& location,
+                                                          const std::string& min_size) {
+  std::uint64_t smallest = 1;
+  std::from_chars(min_size.data(), min_size.data() + min_size.size(), smallest);
+  FATCTX_ASSIGN(const std::vector<OnnxEmbedded> embedded, read_embedded(model_path, smallest));
   FATCTX_ASSIGN(const TensorTable table, container.tensors(blob.id));
   std::map<std::string, OnnxExternal> found;
   for (const OnnxEmbedded& one : embedded) {

@@ -31,17 +31,18 @@ struct EmbeddedWeights {
   std::vector<PackTensor> tensors;       // the large ones at the start of a page, so that other models can share them
   std::vector<DescribedOption> options;  // kOnnxLocation, kOnnxEmbedded, and "tensor.NAME.type" as external_weights()
 };
-// Returns the initializers of at least `min_size` bytes. Errors: those of read_embedded; invalid_argument, if
-// there are none; exists, if the model already has external data of that name.
+// Returns the weights of at least `min_size` bytes, those of inner graphs and functions included. Errors: those of
+// read_embedded; invalid_argument, if there are none; exists, if the model already has external data of that name.
 [[nodiscard]] Result<EmbeddedWeights> embedded_weights(const OnnxModel& model, const std::string& model_path,
                                                        std::uint64_t min_size);
 
-// Locates, by name, the initializers of a model that was packed: each is compared with the bytes in the
-// container. One that the blob does not have stays in the model. Errors: those of read_embedded and
-// Container::tensors; invalid_argument (other bytes; none that the blob has).
+// Locates, by name, the weights of a model that was packed: each is compared with the bytes in the container. One that
+// the blob does not have stays in the model. `min_size` is the blob's option kOnnxEmbedded. Errors: those of
+// read_embedded and Container::tensors; invalid_argument (other bytes; none that the blob has).
 [[nodiscard]] Result<std::map<std::string, OnnxExternal>> find_embedded(const Container& container,
                                                                         const RecordInfo& blob,
                                                                         const std::string& model_path,
-                                                                        const std::string& location);
+                                                                        const std::string& location,
+                                                                        const std::string& min_size);
 
 }  // namespace fatctx::tools

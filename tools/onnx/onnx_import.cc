@@ -20,6 +20,7 @@
 #include "fatctx/base/checked.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_file.h"
+#include "tools/onnx/onnx_hoist.h"
 
 namespace fatctx::tools {
 
@@ -442,6 +443,15 @@ Status point_into(onnx::TensorProto& tensor, const OnnxPlaces& places, std::uint
   return Done{};
 }
 
+// Moves the chosen initializers of graphs and functions inside to the main graph, with their external data if
+// `outside`.
+void hoist_chosen(onnx::ModelProto& model, const std::map<std::string, OnnxExternal>& moved, bool outside) {
+  if (moved.empty() && !outside) return;
+  hoist_weights(model, [&](const onnx::TensorProto& tensor) {
+    return lies_outside(tensor) ? outside : moved.contains(tensor.name());
+  });
+}
+
 // Turns the chosen initializers into external data.
 void move_out(onnx::GraphProto& graph, const std::map<std::string, OnnxExternal>& moved) {
   for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
@@ -483,6 +493,11 @@ std::optional<std::uint64_t> size_bytes(const OnnxInitializer& initializer) {
 Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::uint64_t min_size) {
   FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(path));
   constants_become_initializers(*model.mutable_graph());
+  hoist_weights(model, [min_size](const onnx::TensorProto& tensor) {
+    if (lies_outside(tensor)) return false;
+    const auto initializer = initializer_of(tensor);
+    return initializer.ok() && size_bytes(initializer.value()).value_or(0) >= min_size;
+  });
   std::vector<OnnxEmbedded> found;
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
     if (lies_outside(tensor)) continue;
@@ -504,6 +519,7 @@ Result<std::vector<OnnxEmbedded>> read_embedded(const std::string& path, std::ui
 Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places) {
   FATCTX_ASSIGN(onnx::ModelProto model, load_onnx(model_path));
   if (!places.moved.empty()) constants_become_initializers(*model.mutable_graph());
+  hoist_chosen(model, places.moved, places.hoisted);
   move_out(*model.mutable_graph(), places.moved);
   PointedModel pointed;
   const auto visit = [&](onnx::TensorProto& tensor) { return point_into(tensor, places, pointed.tensors); };
@@ -601,6 +617,15 @@ Result<OnnxModel> read_onnx(const std::string& path) {
     result.initializers.back().constant = result.initializers.size() > before;
   }
   std::set<std::string> external;
+  const int of_main_graph = model.graph().initializer_size();
+  hoist_weights(model, lies_outside);  // for their names; nothing else of the inner graphs is read
+  for (int i = of_main_graph; i < model.graph().initializer_size(); ++i) {
+    auto initializer = initializer_of(model.graph().initializer(i));
+    if (!initializer.ok()) return in_context(std::move(initializer).error(), path);
+    initializer_names.insert(initializer.value().name);
+    result.inner.push_back(std::move(initializer).value());
+    result.inner.back().movable = true;
+  }
   const auto visited = for_every_tensor(model, [&](const onnx::TensorProto& tensor) -> Status {
     if (!lies_outside(tensor)) return Done{};
     FATCTX_ASSIGN(OnnxInitializer initializer, initializer_of(tensor));

@@ -1,4 +1,4 @@
-// Reads the weights, inputs and outputs of an ONNX model. Few files use the onnx classes: onnx_file.h,
+// Reads the weights, inputs and outputs of an ONNX model. Few files use the onnx classes: onnx_file.h, onnx_hoist.h,
 // onnx_import.cc, onnx_operators.cc, onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and
 // onnx_wrapper.cc, which write models around context binaries. Nothing here checks or runs the model.
 #pragma once
@@ -35,6 +35,7 @@ struct OnnxInitializer {
   std::vector<std::uint64_t> shape;
   std::optional<OnnxExternal> external;
   bool constant = false;  // a Constant node in the file
+  bool movable = false;   // of an inner graph or a function, and hoist_weights() can move it
 };
 
 // Returns bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.
@@ -83,8 +84,9 @@ struct OnnxEpContext {
 struct OnnxModel {
   DescribedGraph graph;  // without initializers among its inputs; -1 for a dimension that is not fixed
   std::vector<OnnxInitializer> initializers;  // of the main graph, with its Constant nodes by the name of their output
-  std::vector<OnnxInitializer> inner;         // all other tensors outside the model: those of inner graphs
-  std::vector<std::string> external_files;    // the files with tensors outside the model; relative, each once
+  // All other tensors outside the model. Those that hoist_weights() can move have their name in the main graph.
+  std::vector<OnnxInitializer> inner;
+  std::vector<std::string> external_files;  // the files with tensors outside the model; relative, each once
   std::vector<OnnxEpContext> ep_contexts;
   std::map<std::string, std::string> metadata;  // the metadata of tools, by key
   // The operators of the model, inner graphs and functions included: "Conv", "com.microsoft:Gelu".
@@ -102,8 +104,8 @@ struct OnnxModel {
 // Cost: reads and parses the whole file into memory, once.
 [[nodiscard]] Result<OnnxModel> read_onnx(const std::string& path);
 
-// An initializer of the main graph whose bytes are inside the model, laid out as external data: row-major,
-// little-endian.
+// A weight whose bytes are inside the model, laid out as external data: row-major, little-endian. It is an initializer
+// or a Constant node of the main graph, or one that hoist_weights() can move there, with its name there.
 struct OnnxEmbedded {
   OnnxInitializer initializer;
   std::vector<std::byte> bytes;
@@ -131,18 +133,20 @@ struct OnnxPlace {
   std::uint64_t size_bytes = 0;
 };
 struct OnnxPlaces {
-  std::map<std::string, OnnxPlace> files;     // by location
-  std::map<std::string, OnnxExternal> moved;  // initializers inside the model, by name: their place in `files`
+  std::map<std::string, OnnxPlace> files;  // by location
+  std::map<std::string, OnnxExternal>
+      moved;             // weights inside the model, by OnnxEmbedded's name: their place in `files`
+  bool hoisted = false;  // external data of inner graphs and functions moves to the main graph, too
 };
 struct PointedModel {
   std::string bytes;
   std::uint64_t tensors = 0;  // number of redirected tensors
 };
 // Rewrites the model at `model_path`. Every tensor in a file of `places` refers to the other file instead, at
-// the offset of its bytes there, and moved initializers lose their bytes. All else stays, but for checksums
-// of the old file. A tensor that states no size gets that of its type and shape, because it no longer ends
-// with its file.
-// Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor that leaves its
+// the offset of its bytes there, and moved initializers lose their bytes and are in the main graph. All else stays, but
+// for checksums of the old file. A tensor that states no size gets that of its type and shape, because it no longer
+// ends with its file. Errors: those of read_onnx; not_found (a location that is not in `places`), malformed (a tensor
+// that leaves its
 //         place), limit_exceeded (2 GiB, with the data inside it).
 [[nodiscard]] Result<PointedModel> onnx_pointing_into(const std::string& model_path, const OnnxPlaces& places);
 

@@ -5,6 +5,7 @@
 // takes its weights from the container. A DLC that was packed is exported as the original file.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -93,7 +94,9 @@ Status check_places(const OnnxModel& model, const std::string& location, const C
     if (table.error().code == ErrorCode::kNotFound) return Done{};  // an empty table is not stored
     return std::move(table).error();
   }
-  for (const OnnxInitializer& initializer : model.initializers) {
+  std::vector<OnnxInitializer> named = model.initializers;
+  std::ranges::copy_if(model.inner, std::back_inserter(named), &OnnxInitializer::movable);
+  for (const OnnxInitializer& initializer : named) {
     if (!initializer.external || initializer.external->location != location) continue;
     const auto view = table.value().view(initializer.name);
     if (view.ok() && view.value().offset_in_blob() == initializer.external->offset &&
@@ -131,10 +134,12 @@ Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& cont
     }
   }
   OnnxPlaces places;
+  places.hoisted = options.attached;  // ONNX Runtime takes nothing else from a program
   std::map<std::string, std::string> names;
   for (const RecordInfo& record : records) {
     const std::string location = onnx_option(description, record.id, kOnnxLocation);
-    const bool embedded = !onnx_option(description, record.id, kOnnxEmbedded).empty();
+    const std::string min_size = onnx_option(description, record.id, kOnnxEmbedded);
+    const bool embedded = !min_size.empty();
     if (location.empty() || !wanted(options, model, location, embedded)) continue;
     const auto [first, inserted] = names.emplace(location, record.name);
     if (!inserted) {
@@ -144,7 +149,7 @@ Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& cont
                       options.path, first->second, record.name, location));
     }
     if (embedded) {
-      FATCTX_ASSIGN(auto moved, find_embedded(container, record, options.model, location));
+      FATCTX_ASSIGN(auto moved, find_embedded(container, record, options.model, location, min_size));
       places.moved.merge(moved);
     } else {
       FATCTX_TRY(check_places(model, location, container, record));

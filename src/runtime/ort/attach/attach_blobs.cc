@@ -125,8 +125,7 @@ Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
                     tensor.name, tensor.size_bytes.value_or(to_the_end), tensor.offset, tensor.location,
                     blob.record.name, blob.record.size_bytes)};
   }
-  // Names are unique only within a graph, and a table contains each name once.
-  if (!blob.table || tensor.inner) return Done{};
+  if (!blob.table) return Done{};
   const auto view = blob.table->view(tensor.name);
   const std::optional<DType> dtype = dtype_of(tensor.type);
   bool same = view.ok() && view.value().offset_in_blob() == tensor.offset &&
@@ -139,10 +138,14 @@ Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
   const std::string found =
       view.ok() ? place_text(dtype_name(view.value().dtype()), view.value().shape(), view.value().offset_in_blob())
                 : std::string("no such tensor");
+  // Names are unique only within a graph. A body may use one that means another tensor elsewhere.
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("the model has tensor \"{}\" as {} of \"{}\", but record \"{}\" has {}; it must be packed "
-                           "from the external data of this model",
-                           tensor.name, wanted, tensor.location, blob.record.name, found)};
+               fmt::format("the model has tensor \"{}\" as {} of \"{}\", but record \"{}\" has {}; {}", tensor.name,
+                           wanted, tensor.location, blob.record.name, found,
+                           tensor.inner ? "if other bodies of the model use this name too, `fatctx export --attached` "
+                                          "writes a model with names of their own; else it must be packed from the "
+                                          "external data of this model"
+                                        : "it must be packed from the external data of this model")};
 }
 
 }  // namespace
@@ -185,12 +188,13 @@ Status compare_with_model(const Container& container, const std::vector<ChosenBl
                       "there are: {}",
                       tensor.name, tensor.location, locations_of(blobs)));
     }
-    if (tensor.inner && route == AttachRoute::kFileBuffers) {
+    if (route == AttachRoute::kFileBuffers ? tensor.inner : !tensor.by_name) {
       return in_file(
           container, ErrorCode::kUnsupported,
           fmt::format(
               "tensor \"{}\" is in the body of a node, in a function or in an attribute, and ONNX Runtime reads "
-              "it from the file \"{}\" whatever is attached; use the route initializers, or fatctx export",
+              "it from the file \"{}\" whatever is attached; `fatctx export --attached` writes a model whose "
+              "weights are initializers of its main graph",
               tensor.name, tensor.location));
     }
     if (const auto same = compare_tensor(tensor, *blob->second); !same.ok()) {

@@ -190,7 +190,9 @@ struct Waiting {
   Kind kind;
   ByteView bytes;
   bool inner;
-  std::string constant = {};  // output of the Constant node of the main graph that the message belongs to
+  std::string constant = {};  // output of the Constant node of a graph that the message belongs to
+  bool function = false;      // inside of a function
+  bool by_name = false;       // of a tensor, see ModelTensor
 };
 
 // Returns the output of a Constant node, and nothing for other nodes. ONNX Runtime turns the node into an initializer
@@ -223,6 +225,7 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
       FATCTX_ASSIGN(std::optional<ModelTensor> tensor, external_of(message.bytes));
       if (!tensor) continue;
       tensor->inner = message.inner;
+      tensor->by_name = message.by_name;
       if (!message.constant.empty()) tensor->name = message.constant;
       found.push_back(std::move(*tensor));
       continue;
@@ -236,16 +239,21 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
       if (child == std::end(kChildren)) continue;
       if (!field->delimited) return not_a_model(fmt::format("field {} is not a message", field->number));
       any_graph = any_graph || child->kind == Kind::kGraph;
-      const bool main_graph = message.kind == Kind::kModel && child->kind == Kind::kGraph;
-      const bool main_tensor = message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kTensor;
-      Waiting next = {child->kind, field->bytes, !main_graph && !main_tensor};
-      if (message.kind == Kind::kGraph && !message.inner && child->kind == Kind::kNode) {
+      // A node belongs to its graph, and an attribute to its node; a graph in an attribute is a body.
+      const bool body = message.kind == Kind::kAttribute && child->kind == Kind::kGraph;
+      Waiting next = {child->kind, field->bytes, message.inner || body};
+      next.function = message.function || child->kind == Kind::kFunction;
+      if (message.kind == Kind::kGraph && child->kind == Kind::kNode) {
         FATCTX_ASSIGN(next.constant, constant_name(field->bytes));
       } else if (message.kind == Kind::kNode) {
         next.constant = message.constant;
-      } else if (field->number == kAttributeTensor && !message.constant.empty()) {
+      } else if (field->number == kAttributeTensor) {
         next.constant = message.constant;
-        next.inner = false;
+      }
+      if (child->kind == Kind::kTensor) {
+        const bool named = message.kind == Kind::kGraph || !next.constant.empty();
+        next.by_name = named && !next.function;
+        next.inner = message.inner || !next.by_name;
       }
       waiting.push_back(std::move(next));
     }

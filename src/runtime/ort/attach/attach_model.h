@@ -20,8 +20,11 @@ struct ModelTensor {
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> size_bytes;
   // True for all tensors but initializers and Constant nodes of the main graph: those in the body of a node, a function
-  // or another attribute, and sparse ones. A Constant node has the name of its output.
+  // or another attribute, and sparse ones. A Constant node of a graph has the name of its output.
   bool inner = false;
+  // True for the tensors that ONNX Runtime replaces by name: initializers and Constant nodes, those in the body of a
+  // node too. Other tensors of a body or a function have no name that a program could use.
+  bool by_name = false;
 };
 
 // Returns all tensors in the order of the model, the main graph first.
