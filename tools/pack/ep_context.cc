@@ -68,14 +68,43 @@ DescribedGraph graph_of(const OnnxModel& model, const OnnxEpContext& node) {
   return {.name = {}, .inputs = node.inputs, .outputs = node.outputs};
 }
 
+const std::string& graph_name_of(const OnnxEpContext& node) {
+  return node.partition_name.empty() ? node.name : node.partition_name;
+}
+
 void add_graph(PackRecord& record, const OnnxModel& model, const OnnxEpContext& node, IoQuantisation& io) {
   DescribedGraph graph = graph_of(model, node);
-  graph.name = node.partition_name.empty() ? node.name : node.partition_name;
+  graph.name = graph_name_of(node);
   auto& graphs = record.description.graphs;
   const bool there = std::any_of(graphs.begin(), graphs.end(), [&](const auto& g) { return g.name == graph.name; });
   if (there || graph.name.empty()) return;
   for (const auto& [name, quantisation] : node.quantised) io[graph.name].emplace(name, quantisation);
   graphs.push_back(std::move(graph));
+}
+
+// The records that a file of EPContext nodes has become.
+struct FileRecords {
+  std::size_t first = 0;
+  std::size_t count = 1;
+  bool dlc = false;
+  std::vector<std::size_t> open = {};  // of a DLC: the context binaries whose graphs its metadata does not list
+};
+
+// Adds the graph of a node that names a DLC. The metadata of the DLC is the better source: it knows for each SoC which
+// graphs were compiled. So a graph goes only to binaries without such a list. Returns false if the lists of all
+// binaries contradict the node.
+bool add_graph_of_dlc(std::vector<ManifestRecord>& records, const FileRecords& dlc, const OnnxModel& model,
+                      const OnnxEpContext& node, std::map<std::size_t, IoQuantisation>& io) {
+  for (const std::size_t at : dlc.open) add_graph(records[at].record, model, node, io[at]);
+  if (!dlc.open.empty()) return true;
+  const std::string& name = graph_name_of(node);
+  return std::any_of(
+      records.begin() + static_cast<std::ptrdiff_t>(dlc.first),
+      records.begin() + static_cast<std::ptrdiff_t>(dlc.first + dlc.count), [&](const ManifestRecord& there) {
+        const auto& graphs = there.record.description.graphs;
+        // The provider takes the only graph of a binary, whatever the node is called.
+        return graphs.size() == 1 || std::ranges::find(graphs, name, &DescribedGraph::name) != graphs.end();
+      });
 }
 
 // Copies the provider's facts about the binary, word for word.
@@ -253,10 +282,15 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   }
   ImportedRecords imported;
   std::vector<ManifestRecord>& records = imported.records;
-  std::map<std::string, std::size_t> by_file;
+  std::map<std::string, FileRecords> by_file;
   std::vector<std::size_t> binaries;  // without the entries of DLCs
   std::map<std::size_t, IoQuantisation> io;
   std::vector<const OnnxEpContext*> followers;
+  const auto add_to_dlc = [&](const std::string& file, const FileRecords& dlc, const OnnxEpContext& node) {
+    if (add_graph_of_dlc(records, dlc, model, node, io)) return;
+    imported.notes.push_back(fmt::format("{}: no context binary of {} lists the graph \"{}\" of node \"{}\"", path,
+                                         file, graph_name_of(node), node.name));
+  };
   for (const OnnxEpContext& node : model.ep_contexts) {
     if (!node.main_context && node.cache.empty()) {  // its binary is that of the main node
       followers.push_back(&node);
@@ -275,17 +309,29 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
                       path, node.name));
     }
     FATCTX_ASSIGN(const std::string file, beside(path, node.cache));
-    const auto [place, fresh] = by_file.emplace(file, records.size());
+    const auto [place, fresh] = by_file.emplace(file, FileRecords{.first = records.size()});
+    FileRecords& known = place->second;
+    if (!fresh && known.dlc) {
+      add_to_dlc(file, known, node);
+      continue;
+    }
     if (!fresh) {
-      add_graph(records[place->second].record, model, node, io[place->second]);
+      add_graph(records[known.first].record, model, node, io[known.first]);
       continue;
     }
     if (format_of(file) == "dlc") {
+      known.dlc = true;
       const std::string prefix = words["name"].empty() ? std::string() : fmt::format("{}.", words["name"]);
       FATCTX_ASSIGN(auto inside,
                     manifest_records_from_dlc(file, {.group = group, .unit = words["unit"], .prefix = prefix}));
       std::move(inside.records.begin(), inside.records.end(), std::back_inserter(records));
       std::move(inside.notes.begin(), inside.notes.end(), std::back_inserter(imported.notes));
+      known.count = records.size() - known.first;
+      for (std::size_t at = known.first; at < records.size(); ++at) {
+        const PackRecord& entry = records[at].record;
+        if (entry.type == RecordType::kContextBinary && entry.description.graphs.empty()) known.open.push_back(at);
+      }
+      add_to_dlc(file, known, node);
       continue;
     }
     ManifestRecord record;
@@ -304,8 +350,13 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
   }
   if (records.empty()) return invalid_argument(fmt::format("{}: no EPContext node of it names a binary", path));
   for (const OnnxEpContext* node : followers) {
-    if (binaries.size() != 1) break;  // its owner is unknown
-    add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);
+    if (by_file.size() != 1) break;  // its owner is unknown
+    const auto& only = *by_file.begin();
+    if (only.second.dlc) {
+      add_to_dlc(only.first, only.second, *node);
+    } else {
+      add_graph(records[binaries[0]].record, model, *node, io[binaries[0]]);
+    }
   }
   for (const auto& [index, tensors] : io) {
     if (tensors.empty()) continue;

@@ -96,6 +96,72 @@ TEST_F(EpContext, ABinaryThatIsAMultiSocDlcBecomesItsEntries) {
   EXPECT_EQ(found.value()[5].record.name, "dlc.layout");
 }
 
+std::vector<std::string> graphs_of(const ManifestRecord& record) {
+  std::vector<std::string> names;
+  for (const DescribedGraph& graph : record.record.description.graphs) names.push_back(graph.name);
+  return names;
+}
+
+TEST_F(EpContext, AGraphOfADlcBelongsToTheBinariesThatListIt) {
+  auto writer = support::two_socs();
+  support::write_file(folder_.file("m.dlc"), writer.write());
+  auto model = context_model("m.dlc");
+  model.mutable_graph()->mutable_node(0)->set_name("prefill");
+  add_node(model, "decode", "m.dlc");
+  add_node(model, "extend", "m.dlc");
+
+  const auto found = imported(model);
+
+  ASSERT_TRUE(is_ok(found));
+  const std::vector<ManifestRecord>& records = found.value().records;
+  ASSERT_EQ(records.size(), 6U);
+  // The first record is a weight blob, and only the binary for SoC 57 has the third graph.
+  const std::vector<std::string> of_57 = {"prefill", "decode", "extend"};
+  const std::vector<std::string> of_69 = {"prefill", "decode"};
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(graphs_of(records[i]), i == 2 ? of_57 : i == 3 ? of_69 : std::vector<std::string>()) << i;
+  }
+  EXPECT_TRUE(found.value().notes.empty()) << found.value().notes.front();
+}
+
+TEST_F(EpContext, AGraphThatNoBinaryOfTheDlcListsIsANote) {
+  auto writer = support::two_socs();
+  support::write_file(folder_.file("m.dlc"), writer.write());
+  auto model = context_model("m.dlc");
+  model.mutable_graph()->mutable_node(0)->set_name("decode");
+  add_node(model, "other", "m.dlc");
+  set_number(add_node(model, "follower", ""), "main_context", 0);
+
+  const auto found = imported(model);
+
+  ASSERT_TRUE(is_ok(found));
+  ASSERT_EQ(found.value().notes.size(), 2U);
+  EXPECT_NE(found.value().notes[0].find("m.dlc lists the graph \"other\" of node \"other\""), std::string::npos)
+      << found.value().notes[0];
+  EXPECT_NE(found.value().notes[1].find("\"follower\""), std::string::npos) << found.value().notes[1];
+  EXPECT_TRUE(graphs_of(found.value().records[0]).empty());
+}
+
+TEST_F(EpContext, ADlcThatListsNoGraphsGetsThemFromTheModelForEverySoc) {
+  support::DlcWriter writer;
+  writer.entry("htp.cache.57.0", 4096, 'a');
+  writer.entry("htp.cache.69.0", 4096, 'b');
+  writer.entry("dlc.metadata2.3.0", R"({"cacheList": [{"cacheName": "htp.cache.57.0", "socModel": 57},
+    {"cacheName": "htp.cache.69.0", "socModel": 69}]})");
+  support::write_file(folder_.file("m.dlc"), writer.write());
+  auto model = context_model("m.dlc");
+  add_node(model, "QNN_2", "m.dlc");
+  set_number(add_node(model, "QNN_3", ""), "main_context", 0);
+
+  const auto found = records(model);
+
+  ASSERT_TRUE(is_ok(found));
+  const std::vector<std::string> all = {"QNN_1", "QNN_2", "QNN_3"};
+  EXPECT_EQ(graphs_of(found.value()[0]), all);
+  EXPECT_EQ(graphs_of(found.value()[1]), all);
+  EXPECT_EQ(found.value()[0].record.description.graphs[1].inputs.size(), 1U);
+}
+
 TEST_F(EpContext, WordsBehindTheModelNameItsBinary) {
   write_text(folder_.file("m.bin"), "opaque");
   auto model = context_model("m.bin");
