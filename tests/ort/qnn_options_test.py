@@ -12,8 +12,10 @@ import subprocess
 import sys
 
 import fatctx as package
+import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 import ort_sessions as s
 
@@ -132,6 +134,47 @@ def test_what_is_not_asked_for_is_not_handed_on(ctx_gen, tmp_path):
     """S1.15 to S1.22: defaults are left to the provider."""
     ctx_gen()
     assert handed_on(tmp_path) == {} and stored(tmp_path / "model1.fatctx") == {}
+
+
+def quantised() -> onnx.ModelProto:
+    """Returns a model with conversions at its input and its output."""
+    scale = [numpy_helper.from_array(np.array(0.5, np.float32), "scale"), numpy_helper.from_array(np.array(3, np.uint8), "zero")]
+    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["x_q"], "in"),
+             helper.make_node("DequantizeLinear", ["x_q", "scale", "zero"], ["x_f"], "wide"),
+             helper.make_node("Relu", ["x_f"], ["r"], "relu"),
+             helper.make_node("QuantizeLinear", ["r", "scale", "zero"], ["y_q"], "narrow"),
+             helper.make_node("DequantizeLinear", ["y_q", "scale", "zero"], ["y"], "out")]
+    graph = helper.make_graph(nodes, "quantised", [s.value("x", [1, 8])], [s.value("y", [1, 8])], scale)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.mark.parametrize("asked, outside", [([], True), (["-i", "offload_graph_io_quantization|1"], True),
+                                            (["-i", "offload_graph_io_quantization|0"], False)])
+def test_conversions_of_inputs_and_outputs_are_outside_of_the_graph_by_default(ctx_gen, tmp_path, monkeypatch, asked, outside):
+    """S1.22, S3.26. The session decides, and the container has the types that the graph then has."""
+    monkeypatch.setenv("STAND_IN_QNN", "htp")
+    s.save(quantised(), tmp_path / "model1.onnx")
+
+    ctx_gen(*asked, "model1.onnx")
+
+    made = onnx.load(str(tmp_path / "model1_ctx.onnx"))
+    kinds = [node.op_type for node in made.graph.node]
+    assert sorted(kinds) == (["DequantizeLinear", "EPContext", "QuantizeLinear"] if outside else ["EPContext"])
+    opened = package.open(tmp_path / "model1.fatctx")
+    graph, = opened.describe().find(binary_of(tmp_path / "model1.fatctx").id).graphs
+    assert [tensor.dtype for tensor in (*graph.inputs, *graph.outputs)] == ["uint8" if outside else "float32"] * 2
+
+
+@pytest.mark.parametrize("asked, code", [([], 0), (["-i", "enable_htp_fp16_precision|1"], 0),
+                                         (["-i", "enable_htp_fp16_precision|0"], 5)])
+def test_a_model_in_float32_is_compiled_in_half_precision_by_default(ctx_gen, tmp_path, monkeypatch, asked, code):
+    """S1.21, S3.25. The NPU has no float32, so a session that switches it off leaves the whole model to the CPU."""
+    monkeypatch.setenv("STAND_IN_QNN", "htp")
+
+    done = ctx_gen(*asked, code=code)
+
+    assert (tmp_path / "model1.fatctx").exists() is (code == 0)
+    assert ("took no part of the model" in done.stderr) is (code != 0)
 
 
 def test_the_backend_beside_the_provider_is_named_unless_another_is_asked_for(ctx_gen, stand_in, tmp_path):

@@ -7,9 +7,12 @@
 // the test.
 //
 // The variable STAND_IN_QNN turns it into another provider: one for other hardware ("no_device"), one that can run
-// nothing ("no_nodes"), or one that always writes a binary for each model ("no_sharing").
+// nothing ("no_nodes"), or one that always writes a binary for each model ("no_sharing"). As "htp" it takes the nodes
+// that the real provider takes, by the two options that decide about it. Both are on unless they are 0, as the
+// provider's page says.
 #include <onnxruntime_cxx_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -101,8 +104,11 @@ class Provider : public OrtEp {
     if (behaves_as("no_nodes")) return nullptr;
     // A session may make it leave the rest of a model to other providers.
     const std::string only = entry(static_cast<Provider*>(ep)->entries_, "ep.qnnexecutionprovider.stand_in_takes_only");
+    const Entries& entries = static_cast<Provider*>(ep)->entries_;
+    const Ort::ConstGraph graph(raw);
     std::vector<const OrtNode*> all;
-    for (const Ort::ConstNode& node : Ort::ConstGraph(raw).GetNodes()) {
+    for (const Ort::ConstNode& node : graph.GetNodes()) {
+      if (behaves_as("htp") && !takes_as_htp(graph, node, entries)) continue;
       if (only.empty() || node.GetOperatorType() == only) all.push_back(node);
     }
     if (all.empty()) return nullptr;
@@ -120,6 +126,27 @@ class Provider : public OrtEp {
       context_nodes[i] = static_cast<Provider*>(ep)->write(Ort::ConstNode(nodes[i])).release();
     }
     return nullptr;
+  }
+
+  static bool is_on(const Entries& entries, const char* key) {
+    return entry(entries, (std::string(kPrefix) + key).c_str()) != "0";
+  }
+
+  // Leaves conversions at the model's inputs and outputs to others while offload_graph_io_quantization is on. The NPU
+  // computes in float16 and integers, so without enable_htp_fp16_precision it takes no model without conversions.
+  static bool takes_as_htp(const Ort::ConstGraph& graph, const Ort::ConstNode& node, const Entries& entries) {
+    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
+    const bool quantised = std::any_of(nodes.begin(), nodes.end(), [](const Ort::ConstNode& one) {
+      return one.GetOperatorType() == "DequantizeLinear";
+    });
+    if (!quantised) return is_on(entries, "enable_htp_fp16_precision");
+    if (!is_on(entries, "offload_graph_io_quantization")) return true;
+    const auto among = [](const std::vector<Ort::ConstValueInfo>& values, const std::string& name) {
+      return std::any_of(values.begin(), values.end(), [&](const auto& value) { return value.GetName() == name; });
+    };
+    if (node.GetOperatorType() == "QuantizeLinear") return !among(graph.GetInputs(), node.GetInputs()[0].GetName());
+    if (node.GetOperatorType() == "DequantizeLinear") return !among(graph.GetOutputs(), node.GetOutputs()[0].GetName());
+    return true;
   }
 
   // Returns true for the graph of a context model.
