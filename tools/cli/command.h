@@ -109,6 +109,11 @@ void add_wrap(CLI::App& app, Outcome& outcome);
 void add_sign(CLI::App& app, Outcome& outcome);
 void add_keygen(CLI::App& app, Outcome& outcome);
 
+// The largest binary that `wrap --embed` puts into a model without a note: a runtime holds several copies of it.
+inline constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;
+// Adds the command with another size. The tests use it to reach the note without a gigabyte.
+void add_wrap(CLI::App& app, Outcome& outcome, std::uint64_t large_model);
+
 struct CommandHook {
   std::string_view name;
   void (*add)(CLI::App& app, Outcome& outcome);

@@ -44,8 +44,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;  // a runtime holds several copies of it in memory
-
 struct WrapOptions {
   std::string path;
   std::string record;
@@ -57,6 +55,7 @@ struct WrapOptions {
   std::string model;  // a wrapper model, by its name; empty: the record's only one
   WrapWish wish;
   bool embed = false;
+  std::uint64_t large_model = kLargeModel;
   bool force = false;
   bool json = false;
 };
@@ -378,7 +377,7 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   if (!options.embed) {
     FATCTX_ASSIGN(wrapped.binary, binary_name(options, wrapped.model.source));
     wrapped.model.cache = wrapped.binary;
-  } else if (source.size_bytes() > kLargeModel) {
+  } else if (source.size_bytes() > options.large_model) {
     wrapped.notes.push_back(
         "a runtime holds embedded data several times in memory; a file beside the model is "
         "read once");
@@ -482,8 +481,11 @@ void add_graph_flags(CLI::App& command, WrapOptions& options) {
 
 }  // namespace
 
-void add_wrap(CLI::App& app, Outcome& outcome) {
+void add_wrap(CLI::App& app, Outcome& outcome) { add_wrap(app, outcome, kLargeModel); }
+
+void add_wrap(CLI::App& app, Outcome& outcome, std::uint64_t large_model) {
   auto options = std::make_shared<WrapOptions>();
+  options->large_model = large_model;
   CLI::App* command = describe(app, "wrap",
                                {.purpose = "Write an ONNX model around a record, for any execution provider",
                                 .synopsis = "fatctx wrap FILE [RECORD] -o OUT [options]",

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "fatctx/container.h"
 #include "fatctx/content_hash.h"
 #include "tools/command_fixture.h"
@@ -25,6 +27,7 @@ using support::set_text;
 using support::write_text;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kBinary = "a context binary of 36 bytes, opaque";
 
@@ -200,6 +203,36 @@ TEST_F(WrapCommand, TheBinaryMayBeInsideTheModel) {
   EXPECT_EQ(model.value().ep_contexts[0].payload, kBinary);
   EXPECT_FALSE(fs::exists(path("out_ctx_qnn.bin")));
   EXPECT_EQ(verify("out_ctx.onnx"), ExitCode::kOk) << out_;
+}
+
+TEST_F(WrapCommand, ANoteSaysThatALargeBinaryIsBetterBesideTheModel) {
+  const auto noted = [this](std::uint64_t large_model, const std::string& option) {
+    CLI::App app;
+    Outcome outcome;
+    add_wrap(app, outcome, large_model);
+    // CLI11 takes the arguments from the last to the first.
+    std::vector<std::string> arguments = {"--force",        option, path("out_ctx.onnx"), "-o", "m_qnn.bin",
+                                          path("m.fatctx"), "wrap"};
+    if (option.empty()) arguments.erase(arguments.begin() + 1);
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    app.parse(arguments);
+    ::testing::internal::GetCapturedStdout();
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(fs::exists(path("out_ctx.onnx"))) << said;
+    return said.find(
+               "note: a runtime holds embedded data several times in memory; a file beside the model is read once") !=
+           std::string::npos;
+  };
+  const std::uint64_t size = kBinary.size();
+
+  EXPECT_TRUE(noted(size - 1, "--embed"));
+  EXPECT_FALSE(noted(size, "--embed"));
+  EXPECT_FALSE(noted(size - 1, "")) << "the binary is beside the model";
+  EXPECT_FALSE(noted(kLargeModel, "--embed"));
+  EXPECT_EQ(kLargeModel, 1'073'741'824U);
+  ASSERT_EQ(wrap({"m_qnn.bin", "--embed", "--force", "-o", path("out_ctx.onnx")}), ExitCode::kOk) << err_;
+  EXPECT_THAT(err_, Not(HasSubstr("several times")));
 }
 
 TEST_F(WrapCommand, WhatIsThereStaysUnlessForced) {
