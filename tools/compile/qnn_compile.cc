@@ -38,8 +38,6 @@ constexpr const char* kBinaryFile = "model_ctx_qnn.bin";
 constexpr const char* kScriptFile = "compile.py";
 constexpr const char* kRequestFile = "request.json";
 constexpr std::string_view kOwnFiles[] = {kModelFile, kContextFile, kBinaryFile, kScriptFile, kRequestFile};
-// The metadata of DLCs says so for each SoC for which nothing else was asked (seen with onnxruntime-qnn 2.7.0).
-constexpr std::uint32_t kVtcmUnlessAskedMb = 4;
 constexpr std::uint64_t kBinaryGranule = 4096;  // a context binary is a whole number of pages
 
 // A setting of the vendor's files for which the QNN provider has an option.
@@ -356,7 +354,7 @@ Result<std::vector<ManifestRecord>> QnnCompile::read_back(const HtpTarget& targe
   key.unit = input_.unit;
   key.part = target.part;
   if (key.arch.empty()) key.arch = target.arch;
-  if (key.vtcm_mb == 0) key.vtcm_mb = kVtcmUnlessAskedMb;
+  add_default_vtcm(made.record);
   made.record.description.producer = name();
   std::vector<DescribedOption> options = applied_settings(target);
   for (const DescribedOption& option : made.record.description.options) {

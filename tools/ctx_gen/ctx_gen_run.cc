@@ -169,7 +169,9 @@ Result<Device> soc_of_number(const std::string& number, const SocTable& table) {
   return device;
 }
 
-Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
+Status add_asked_target(const CtxGenPlan& plan, ManifestRecord& made) {
+  PackKey& key = made.record.key;
+  const bool noted = key.qnn_soc != 0;
   if (!plan.provider.is_qnn() || key.backend != "htp") return Done{};
   if (asks_for_cpu_backend(plan.options.stored)) {
     key.backend = kCpuBackend;  // otherwise it would be offered to an NPU
@@ -190,6 +192,7 @@ Status add_asked_target(const CtxGenPlan& plan, PackKey& key) {
   }
   if (key.arch.empty() && one(arch)) key.arch = "v" + arch;
   if (key.vtcm_mb == 0 && one(vtcm) && vtcm.size() < 6) key.vtcm_mb = static_cast<std::uint32_t>(std::stoul(vtcm));
+  if (noted) add_default_vtcm(made.record);
   return Done{};
 }
 
@@ -213,7 +216,7 @@ Result<Manifest> binaries_of(const CtxGenPlan& plan, const WorkFolder& work, Ctx
                   records_from_ep_context(work.file(model.output), manifest.name, plan.provider.name));
     for (ManifestRecord& made : imported.records) {
       made.where = model.output;
-      FATCTX_TRY(add_asked_target(plan, made.record.key));
+      FATCTX_TRY(add_asked_target(plan, made));
       FATCTX_ASSIGN(const bool joined, joined_with(manifest.records, made));
       if (joined) continue;
       files.insert(made.record.source.path);

@@ -26,6 +26,9 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::string_view kCompatibilityKey = "ep_compatibility_info.QNNExecutionProvider";
+constexpr std::string_view kQnnFormat = "qnn-context-binary";
+// The metadata of DLCs says so for each SoC for which nothing else was asked (seen with onnxruntime-qnn 2.7.0).
+constexpr std::uint32_t kVtcmUnlessAskedMb = 4;
 constexpr std::size_t kFields = 8;  // version, backend, SDK, backend API, archs, SoCs, VTCM sizes, kind of driver
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -126,7 +129,7 @@ void add_facts(const OnnxModel& model, const OnnxEpContext& node, PackRecord& re
 Status set_qnn_target(const std::string& path, const OnnxModel& model, PackRecord& record) {
   const auto text = model.metadata.find(std::string(kCompatibilityKey));
   record.key.backend = "htp";
-  record.description.format = "qnn-context-binary";
+  record.description.format = kQnnFormat;
   if (text == model.metadata.end()) return Done{};
   auto targets = parse_qnn_compatibility(text->second);
   if (!targets.ok()) return in_context(std::move(targets).error(), path);
@@ -376,6 +379,11 @@ Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std
     FATCTX_TRY(add_whole_model(path, model, std::move(*kept), name, by_file.size(), records));
   }
   return imported;
+}
+
+void add_default_vtcm(PackRecord& record) {
+  if (record.description.format != kQnnFormat || record.key.qnn_soc == 0 || record.key.vtcm_mb != 0) return;
+  record.key.vtcm_mb = kVtcmUnlessAskedMb;
 }
 
 Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRecord& made) {

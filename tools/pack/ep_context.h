@@ -49,6 +49,10 @@ struct ImportedRecords {
 [[nodiscard]] Result<ImportedRecords> records_from_ep_context(std::string_view flag, const std::string& model,
                                                               std::string_view provider = "QNNExecutionProvider");
 
+// Sets the VTCM of a binary for whose SoC QNN's provider has noted none: nothing was asked for, and the compiler then
+// uses the vendor's default. Does nothing to other records. Call it after facts from elsewhere are filled in.
+void add_default_vtcm(PackRecord& record);
+
 // Merges `made` into one of `records` if both are the same binary under the same name, from models that were
 // compiled to share it, or if both are models of the same bytes. Returns true if so: that record then has the graphs of
 // both, and the caller must drop `made`. Errors: malformed (the facts of inputs and outputs), invalid_argument (the

@@ -214,7 +214,11 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
     return Done{};
   };
   const std::string& group = flags.group.empty() ? flags.name : flags.group;
-  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, group)));
+  for (const std::string& model : flags.ep_contexts) {
+    FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(model, group));
+    for (ManifestRecord& made : imported.records) add_default_vtcm(made.record);
+    FATCTX_TRY(add_all(std::move(imported)));
+  }
   for (ManifestRecord& record : manifest.records) add_known_facts(rules.table, record.record.key);
   for (const std::string& dlc : flags.dlcs) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));

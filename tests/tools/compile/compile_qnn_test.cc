@@ -188,6 +188,57 @@ TEST_F(CompileQnn, WhatTheCompilerSaysItMadeIsCompared) {
   EXPECT_THAT(err_, HasSubstr("wrote an empty model_ctx_qnn.bin"));
 }
 
+TEST_F(CompileQnn, OneBinaryHasOneTargetInWhicheverWayItIsPacked) {
+  ASSERT_EQ(run({"--htp_socs", "SM8550"}, "net.onnx", "compile.fatctx"), ExitCode::kOk) << err_;
+  const auto pack = [this](const std::string& file, const std::string& option, const std::string& value) {
+    return run_and_keep({"pack", "-o", path(file), "--name", "net", "--quant", "activation_type=uint8",
+                         "--allow-dynamic", option, value});
+  };
+  const std::string binary = path("for_43/model_ctx_qnn.bin");
+  ASSERT_EQ(pack("ep-context.fatctx", "--ep-context", path("for_43/model_ctx.onnx")), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack("binary.fatctx", "--binary", binary + "@htp:SM8550,vtcm_mb=4,sdk=2.51.0"), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack("number.fatctx", "--binary", binary + "@43,vtcm_mb=4,sdk=2.51.0"), ExitCode::kOk) << err_;
+  // Returns part, number, arch, VTCM and SDK of the binary.
+  const auto target_of = [this](const std::string& file) {
+    const auto container = Container::open(path(file)).value();
+    std::string text;
+    for (const RecordInfo& record : container.records()) {
+      if (record.type != RecordType::kContextBinary) continue;
+      const auto& key = record.key;
+      text += fmt::format("{}, soc {}, {}, {} MB, {}", key.part, key.qnn_soc, key.arch, key.vtcm_mb, to_text(key.sdk));
+    }
+    return text;
+  };
+  const auto tiers = [this](const std::string& file) {
+    std::string all;
+    for (const char* const device : {"SM8550", "QCS8550", "SM8650", "v73"}) {
+      run_and_keep({"select", path(file), "--device", device, "--json"});
+      const auto verdict = nlohmann::json::parse(out_)["candidates"][0];
+      all += fmt::format("{}: {} {}; ", device, verdict["tier"].dump(), verdict["level"].dump());
+    }
+    return all;
+  };
+
+  // 4 MB are the vendor's default.
+  EXPECT_EQ(target_of("compile.fatctx"), "SM8550, soc 43, v73, 4 MB, 2.51.0");
+  for (const char* const file : {"ep-context.fatctx", "binary.fatctx", "number.fatctx"}) {
+    EXPECT_EQ(target_of(file), target_of("compile.fatctx")) << file;
+    EXPECT_EQ(tiers(file), tiers("compile.fatctx")) << file;
+  }
+  EXPECT_THAT(tiers("compile.fatctx"), HasSubstr("SM8550: 1 "));
+
+  // Several chips have the number 52, so only the command line of the compiler says which part was meant.
+  provide("52", "52", binary_of(52));
+  ASSERT_EQ(run({"--htp_socs", "SA8255"}, "net.onnx", "part.fatctx"), ExitCode::kOk) << err_;
+  ASSERT_EQ(pack("noted.fatctx", "--ep-context", path("for_52/model_ctx.onnx")), ExitCode::kOk) << err_;
+  EXPECT_EQ(target_of("part.fatctx"), "SA8255, soc 52, v73, 4 MB, 2.51.0");
+  EXPECT_EQ(target_of("noted.fatctx"), ", soc 52, v73, 4 MB, 2.51.0");
+
+  // Nothing in the binary says how much it uses, and a target without a number means the whole chip.
+  ASSERT_EQ(pack("whole.fatctx", "--binary", binary + "@htp:SM8550"), ExitCode::kOk) << err_;
+  EXPECT_THAT(target_of("whole.fatctx"), HasSubstr("SM8550, soc 43, v73, 8 MB"));
+}
+
 // The compiler's output for a model with two operators that stay on the CPU.
 class CompileInPart : public CompileQnn {
  protected:
