@@ -237,13 +237,12 @@ def _compare_tensor(path: str, tensor: ExternalTensor, blob: _Blob) -> None:
         return
     found = _place(view.dtype, view.shape, view.offset_in_blob) if view is not None else "no such tensor"
     # Names are unique only within a graph. A body may use one that means another tensor elsewhere.
-    remedy = "it must be packed from the external data of this model"
-    if tensor.inner:
-        remedy = ("if other bodies of the model use this name too, `fatctx export --attached` writes a model with names "
-                  f"of their own; else {remedy}")
+    remedy = ("; if two bodies use one name, `fatctx export --attached` writes a model with names of their own"
+              if tensor.inner else "")
     raise InvalidArgument(f"{path}: the model has tensor '{tensor.name}' as "
                           f"{_place(kind or 'a tensor', tensor.shape, tensor.offset)} of '{tensor.location}', but "
-                          f"record '{blob.record.name}' has {found}; {remedy}")
+                          f"record '{blob.record.name}' has {found}; it must be packed from the external data of this "
+                          f"model{remedy}")
 
 
 def _compare(path: str, blobs: Sequence[_Blob], model: Any, route: str) -> bool:

@@ -519,7 +519,7 @@ TEST_F(AttachWeights, AWeightOfAFunctionOrWithTheNameOfAnotherIsRefusedInsteadOf
   EXPECT_THAT(in_function.error().message,
               HasSubstr("whatever is attached; `fatctx export --attached` writes a model"));
   ASSERT_TRUE(fails_with(of_body, ErrorCode::kInvalidArgument));
-  EXPECT_THAT(of_body.error().message, HasSubstr("if other bodies of the model use this name too, `fatctx export"));
+  EXPECT_THAT(of_body.error().message, HasSubstr("model; if two bodies use one name, `fatctx export --attached`"));
 }
 
 TEST_F(AttachWeights, ATypeThatTablesDoNotHaveIsLeftToTheFile) {

@@ -139,13 +139,13 @@ Status compare_tensor(const ModelTensor& tensor, const ChosenBlob& blob) {
       view.ok() ? place_text(dtype_name(view.value().dtype()), view.value().shape(), view.value().offset_in_blob())
                 : std::string("no such tensor");
   // Names are unique only within a graph. A body may use one that means another tensor elsewhere.
+  const std::string_view remedy =
+      tensor.inner ? "; if two bodies use one name, `fatctx export --attached` writes a model with names of their own"
+                   : "";
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("the model has tensor \"{}\" as {} of \"{}\", but record \"{}\" has {}; {}", tensor.name,
-                           wanted, tensor.location, blob.record.name, found,
-                           tensor.inner ? "if other bodies of the model use this name too, `fatctx export --attached` "
-                                          "writes a model with names of their own; else it must be packed from the "
-                                          "external data of this model"
-                                        : "it must be packed from the external data of this model")};
+               fmt::format("the model has tensor \"{}\" as {} of \"{}\", but record \"{}\" has {}; it must be packed "
+                           "from the external data of this model{}",
+                           tensor.name, wanted, tensor.location, blob.record.name, found, remedy)};
 }
 
 }  // namespace
