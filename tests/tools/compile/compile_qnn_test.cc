@@ -220,7 +220,7 @@ TEST_F(CompileQnn, OneBinaryHasOneTargetInWhicheverWayItIsPacked) {
   };
 
   // 4 MB are the vendor's default.
-  EXPECT_EQ(target_of("compile.fatctx"), "SM8550, soc 43, v73, 4 MB, 2.51.0");
+  EXPECT_EQ(target_of("compile.fatctx"), "SM8550, soc 43, v73, 4 MB, 2.51");
   for (const char* const file : {"ep-context.fatctx", "binary.fatctx", "number.fatctx"}) {
     EXPECT_EQ(target_of(file), target_of("compile.fatctx")) << file;
     EXPECT_EQ(tiers(file), tiers("compile.fatctx")) << file;
@@ -231,8 +231,8 @@ TEST_F(CompileQnn, OneBinaryHasOneTargetInWhicheverWayItIsPacked) {
   provide("52", "52", binary_of(52));
   ASSERT_EQ(run({"--htp_socs", "SA8255"}, "net.onnx", "part.fatctx"), ExitCode::kOk) << err_;
   ASSERT_EQ(pack("noted.fatctx", "--ep-context", path("for_52/model_ctx.onnx")), ExitCode::kOk) << err_;
-  EXPECT_EQ(target_of("part.fatctx"), "SA8255, soc 52, v73, 4 MB, 2.51.0");
-  EXPECT_EQ(target_of("noted.fatctx"), ", soc 52, v73, 4 MB, 2.51.0");
+  EXPECT_EQ(target_of("part.fatctx"), "SA8255, soc 52, v73, 4 MB, 2.51");
+  EXPECT_EQ(target_of("noted.fatctx"), ", soc 52, v73, 4 MB, 2.51");
 
   // Nothing in the binary says how much it uses, and a target without a number means the whole chip.
   ASSERT_EQ(pack("whole.fatctx", "--binary", binary + "@htp:SM8550"), ExitCode::kOk) << err_;
