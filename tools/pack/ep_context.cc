@@ -391,10 +391,14 @@ Result<bool> joined_with(std::vector<ManifestRecord>& records, const ManifestRec
   if (added.type == RecordType::kWrapperModel) return joined_with_equal_model(records, added);
   const auto same = [&added](const ManifestRecord& other) {
     const PackRecord& there = other.record;
+    if (there.type != added.type || there.name != added.name || there.key.unit != added.key.unit ||
+        there.key.group != added.key.group || there.key.variant != added.key.variant) {
+      return false;
+    }
+    // The layout of a DLC has no file of its own.
+    if (there.source.path.empty()) return added.source.path.empty() && there.source.bytes == added.source.bytes;
     std::error_code unknown;
-    return there.type == added.type && there.name == added.name && there.key.unit == added.key.unit &&
-           there.key.group == added.key.group && there.key.variant == added.key.variant && !there.source.path.empty() &&
-           std::filesystem::equivalent(there.source.path, added.source.path, unknown);
+    return std::filesystem::equivalent(there.source.path, added.source.path, unknown);
   };
   const auto found = std::find_if(records.begin(), records.end(), same);
   if (found == records.end()) return false;

@@ -124,6 +124,28 @@ TEST_F(EpContext, AGraphOfADlcBelongsToTheBinariesThatListIt) {
   EXPECT_TRUE(found.value().notes.empty()) << found.value().notes.front();
 }
 
+TEST_F(EpContext, TwoModelsOfOneDlcBecomeItsEntriesOnce) {
+  auto writer = support::two_socs();
+  support::write_file(folder_.file("m.dlc"), writer.write());
+  auto model = context_model("m.dlc");
+  model.mutable_graph()->mutable_node(0)->set_name("prefill");
+  auto first = records(model);
+  model.mutable_graph()->mutable_node(0)->set_name("decode");
+  const auto second = records(model);
+  ASSERT_TRUE(is_ok(first));
+  ASSERT_TRUE(is_ok(second));
+
+  for (const ManifestRecord& made : second.value()) {
+    const auto joined = joined_with(first.value(), made);
+    ASSERT_TRUE(is_ok(joined));
+    EXPECT_TRUE(joined.value()) << made.record.name;
+  }
+  support::write_file(folder_.file("other.dlc"), support::two_socs(false).write());
+  const auto other = records(context_model("other.dlc"));
+  ASSERT_TRUE(is_ok(other));
+  EXPECT_FALSE(joined_with(first.value(), other.value().back()).value()) << "the layout of another DLC";
+}
+
 TEST_F(EpContext, AGraphThatNoBinaryOfTheDlcListsIsANote) {
   auto writer = support::two_socs();
   support::write_file(folder_.file("m.dlc"), writer.write());
