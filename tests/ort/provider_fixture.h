@@ -43,9 +43,11 @@ class ProviderTest : public ::testing::Test {
   // Writes a model with this name and compiles it. Returns the path of the context model, which an application loads.
   std::string compile(const std::string& name, const DenseModel& model = {}, const ProviderOptions& provider = {}) {
     write_dense_model(model, folder_.file(name + ".onnx"));
-    const std::string out = folder_.file(name + "_ctx.onnx");
+    return compile_file(folder_.file(name + ".onnx"), folder_.file(name + "_ctx.onnx"), provider);
+  }
+  std::string compile_file(const std::string& path, const std::string& out, const ProviderOptions& provider = {}) {
     Ort::ModelCompilationOptions compilation(env_, options(provider));
-    compilation.SetInputModelPath(folder_.file(name + ".onnx").c_str());
+    compilation.SetInputModelPath(path.c_str());
     compilation.SetOutputModelPath(out.c_str());
     const Ort::Status compiled = Ort::CompileModel(env_, compilation);
     EXPECT_TRUE(compiled.IsOK()) << compiled.GetErrorMessage();

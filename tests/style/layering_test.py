@@ -109,6 +109,7 @@ OF_ADAPTERS = {
     "mapping/file_identity.h": "tells whether a file is still the one that was looked at",
     "mapping/os_file.h": "reads weights out of the model's own external data",
     "mapping/same_file.h": "tells whether two names lead to one file",
+    "mapping/scratch_files.h": "files in memory that ONNX Runtime writes and this library reads back",
     "mapping/work_folder.h": "a private folder for files that ONNX Runtime writes",
     "runtime/open/container_impl.h": "asks an open container which file it maps",
     "runtime/open/live_table.h": "shares weights and embedded containers between sessions",

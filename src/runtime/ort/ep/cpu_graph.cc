@@ -9,6 +9,7 @@
 
 #include "runtime/ort/attach/element_types.h"
 #include "runtime/ort/ep/run_wishes.h"
+#include "runtime/ort/graph/graph_unpack.h"
 
 namespace fatctx::ort {
 namespace {
@@ -89,11 +90,13 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGr
     std::vector<DataFile> files = files_of(graph);
     ByteView model = graph.graph.bytes();
     if (full_speed || !borrows_buffers()) {
-      FATCTX_ASSIGN(made->shared_weights_, SharedWeights::of(graph, full_speed ? &env : nullptr));
+      FATCTX_ASSIGN(SharedWeights::Share share, SharedWeights::of(graph, full_speed ? &env : nullptr));
+      made->made_weights_ = share.made;
+      made->shared_weights_ = std::move(share.weights);
       made->shared_weights_->add_to(inner);
-      if (const UnpackedGraph* const unpacked = made->shared_weights_->unpacked()) {
-        model = unpacked->model;
-        files.push_back({unpacked->location, unpacked->bytes});
+      if (const PreparedGraph* const prepared = made->shared_weights_->prepared()) {
+        model = prepared->model;
+        files.push_back({prepared->location, prepared->bytes});
       }
     }
     // Needed also if each initializer is passed on its own: ONNX Runtime checks that their files exist.
@@ -107,6 +110,25 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Ort::Env& env, ChosenGr
   }
   FATCTX_TRY(made->check_ports(node, fused));
   return made;
+}
+
+std::optional<LayoutNote> CpuGraph::layout_note() const {
+  if (!shared_weights_) return std::nullopt;
+  const Layout& layout = shared_weights_->layout();
+  if (!layout.failed.empty()) {
+    return LayoutNote{
+        .failed = true,
+        .text = fmt::format("record \"{}\": the convolutions could not be laid out for this processor, so "
+                            "they run in the portable form, which is slower: {}",
+                            graph_.record, layout.failed)};
+  }
+  if (layout.nodes == 0) return std::nullopt;
+  return LayoutNote{.failed = false,
+                    .text = fmt::format(
+                        "record \"{}\": {} nodes run in the layout of this processor, with {} bytes of "
+                        "weights in memory, {}",
+                        graph_.record, layout.nodes, layout.size_bytes,
+                        made_weights_ ? "made by this session for all of the process" : "made by an earlier session")};
 }
 
 Status CpuGraph::check_ports(const Ort::ConstNode& node, const Ort::ConstNode& fused) {

@@ -12,6 +12,12 @@
 
 namespace fatctx::ort {
 
+// A message for the log about the layout of convolutions.
+struct LayoutNote {
+  bool failed = false;
+  std::string text;
+};
+
 // A graph that an inner session executes. Threads: run() from any number of threads.
 class CpuGraph {
  public:
@@ -26,6 +32,8 @@ class CpuGraph {
   // Runs the graph. `frees_memory`: memory other than the outputs is freed when the run ends. Throws
   // Ort::Exception, with the record's name and the code of ONNX Runtime.
   void run(OrtKernelContext* kernel, bool frees_memory) const;
+  // Returns nothing if the graph runs in its portable form on purpose.
+  [[nodiscard]] std::optional<LayoutNote> layout_note() const;
 
  private:
   struct Port {
@@ -40,6 +48,7 @@ class CpuGraph {
 
   ChosenGraph graph_;                                    // outlives the session, which points into its views
   std::shared_ptr<const SharedWeights> shared_weights_;  // outlives the session, too
+  bool made_weights_ = false;                            // this session has made what others share
   Ort::Session session_{nullptr};
   bool has_arena_ = false;  // the session's; a run of a session without an arena frees its memory
   std::vector<Port> inputs_;

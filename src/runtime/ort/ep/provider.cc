@@ -153,6 +153,14 @@ Status check_digest(const ContextNode& node, const ChosenGraph& graph, const std
                   node.name, graph.unit, node.digest, container, graph.digest)};
 }
 
+// Logs how convolutions are laid out. A failure does not fail the session, but makes its runs slower.
+void log_layout(const CpuGraph& graph, const Ort::Logger& logger) {
+  const auto note = graph.layout_note();
+  if (!note) return;
+  const OrtLoggingLevel level = note->failed ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_INFO;
+  ORT_CXX_LOGF_NOEXCEPT(logger, level, "fatctx: %s", note->text.c_str());
+}
+
 struct Opened {
   std::optional<Container> container;
   SharedPlace shared;
@@ -386,6 +394,7 @@ Status Provider::load(const Work& work) {
     }
     FATCTX_ASSIGN(auto made,
                   CpuGraph::create(env_, std::move(graph), options.provider, inner[i], Ort::ConstNode(work.nodes[i])));
+    log_layout(*made, logger_);
     work.computes[i] = new Compute(std::move(made), std::move(opened.shared), options.provider, wishes_);
   }
   return Done{};
@@ -417,6 +426,7 @@ Status Provider::take_generated(const Work& work, Generated& generated) {
   FATCTX_ASSIGN(ChosenGraph graph, chosen_graph(target, {generated.node.partition, {}}));
   generated.node.digest = graph.digest;
   FATCTX_ASSIGN(auto made, CpuGraph::create(env_, std::move(graph), options_.value().provider, fused, fused));
+  log_layout(*made, logger_);
   FATCTX_ASSIGN(Ort::Node node, make_context_node(fused, generated.node));
   has_state_ = std::make_shared<std::atomic<bool>>(false);
   work.computes[0] = new Compute(std::move(made), nullptr, options_.value().provider, wishes_, has_state_);

@@ -9,12 +9,14 @@
 #include "base/immortal.h"
 #include "runtime/open/live_table.h"
 #include "runtime/ort/attach/element_types.h"
+#include "runtime/ort/graph/graph_arrange.h"
 #include "runtime/ort/graph/graph_tensors.h"
+#include "runtime/ort/graph/graph_unpack.h"
 
 namespace fatctx::ort {
 namespace {
 
-using Table = LiveTable<std::pair<GraphKey, bool>, SharedWeights>;  // true: unpacked
+using Table = LiveTable<std::pair<GraphKey, bool>, SharedWeights>;  // true: prepared
 constinit Immortal<Table> g_table;
 
 Result<ByteView> bytes_of(const ExternalTensor& tensor, const std::vector<DataFile>& files, const ChosenGraph& graph) {
@@ -73,17 +75,37 @@ Result<std::vector<PlacedTensor>> place_tensors(const ChosenGraph& graph) {
   return place(graph.graph.bytes(), files_of(graph), graph);
 }
 
-Result<std::shared_ptr<const SharedWeights>> SharedWeights::of(const ChosenGraph& graph, const Ort::Env* unpack) {
-  Table::Claim claim(g_table.get(), {graph.key, unpack != nullptr});
-  if (claim.live()) return claim.live();
-  auto made = std::make_shared<SharedWeights>();
-  for (const WeightFile& weights : graph.weights) made->keep_alive_.push_back(weights.bytes);
+void SharedWeights::prepare(const ChosenGraph& graph, const Ort::Env& env) {
   std::vector<DataFile> files = files_of(graph);
   ByteView model = graph.graph.bytes();
-  if (unpack != nullptr) made->unpacked_ = unpack_constants(model, files, *unpack);
-  if (made->unpacked_) {
-    model = made->unpacked_->model;
-    files.push_back({made->unpacked_->location, made->unpacked_->bytes});
+  std::string_view unpacked;
+  prepared_ = unpack_constants(model, files, env);
+  if (prepared_) {
+    model = prepared_->model;
+    unpacked = prepared_->location;
+    files.push_back({prepared_->location, prepared_->bytes});
+  }
+  auto arranged = arrange_graph(model, files, unpacked, env);
+  if (!arranged.ok()) {
+    layout_.failed = arranged.error().message;
+  } else if (arranged.value()) {
+    layout_.nodes = arranged.value()->nodes;
+    layout_.size_bytes = arranged.value()->graph.bytes.size();
+    prepared_ = std::move(arranged.value()->graph);
+  }
+}
+
+Result<SharedWeights::Share> SharedWeights::of(const ChosenGraph& graph, const Ort::Env* prepare) {
+  Table::Claim claim(g_table.get(), {graph.key, prepare != nullptr});
+  if (claim.live()) return Share{.weights = claim.live(), .made = false};
+  auto made = std::make_shared<SharedWeights>();
+  for (const WeightFile& weights : graph.weights) made->keep_alive_.push_back(weights.bytes);
+  if (prepare != nullptr) made->prepare(graph, *prepare);
+  std::vector<DataFile> files = files_of(graph);
+  ByteView model = graph.graph.bytes();
+  if (const PreparedGraph* const prepared = made->prepared()) {
+    model = prepared->model;
+    files.push_back({prepared->location, prepared->bytes});
   }
   FATCTX_ASSIGN(const std::vector<PlacedTensor> tensors, place(model, files, graph));
   for (const PlacedTensor& placed : tensors) {
@@ -91,7 +113,7 @@ Result<std::shared_ptr<const SharedWeights>> SharedWeights::of(const ChosenGraph
   }
   std::shared_ptr<const SharedWeights> shared = std::move(made);
   claim.finish(shared);
-  return shared;
+  return Share{.weights = std::move(shared), .made = true};
 }
 
 void SharedWeights::add_to(Ort::SessionOptions& options) const {

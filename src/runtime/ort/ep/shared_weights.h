@@ -1,15 +1,16 @@
-// The initializers of one graph as values that point into the mapping, their unpacked and their prepacked forms. They
-// exist once per process.
+// The initializers of one graph as values that point into the mapping; their unpacked, arranged and prepacked forms.
+// They exist once per process.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/ort/ep/chosen_graph.h"
+#include "runtime/ort/graph/graph_prepared.h"
 #include "runtime/ort/graph/graph_tensors.h"
-#include "runtime/ort/graph/graph_unpack.h"
 
 namespace fatctx::ort {
 
@@ -25,18 +26,27 @@ struct PlacedTensor {
 // Returns the files of weights that the graph names.
 [[nodiscard]] std::vector<DataFile> files_of(const ChosenGraph& graph);
 
+// How the convolutions of a graph were laid out for the processor.
+struct Layout {
+  std::size_t nodes = 0;         // that work on blocks of channels
+  std::uint64_t size_bytes = 0;  // of weights in memory that are not those of the container
+  std::string failed;            // why there is none, although the graph has convolutions
+};
+
 // A set of weights that sessions borrow. It outlives every session that was created with it.
 class SharedWeights {
  public:
-  // Returns the weights of the graph; shares those of another session if it has them already. With `unpack`, the graph
-  // works out its constants in a session of this environment, and sessions use unpacked(). Null: it stays as it is.
+  struct Share;
+  // Returns the weights of the graph; shares those of another session if it has them already. With `prepare`, the graph
+  // is prepared in sessions of this environment: it works out its constants and lays out its convolutions, and sessions
+  // use prepared(). Null: it stays as it is. If the layout fails, layout() has the reason.
   // Errors: those of place_tensors().
-  [[nodiscard]] static Result<std::shared_ptr<const SharedWeights>> of(const ChosenGraph& graph,
-                                                                       const Ort::Env* unpack);
+  [[nodiscard]] static Result<Share> of(const ChosenGraph& graph, const Ort::Env* prepare);
 
   void add_to(Ort::SessionOptions& options) const;
   // Returns the graph to use instead of the stored one, or null.
-  [[nodiscard]] const UnpackedGraph* unpacked() const noexcept { return unpacked_ ? &*unpacked_ : nullptr; }
+  [[nodiscard]] const PreparedGraph* prepared() const noexcept { return prepared_ ? &*prepared_ : nullptr; }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   // Returns the container of prepacked weights, which sessions share. It is thread-safe.
   [[nodiscard]] OrtPrepackedWeightsContainer* prepacked() const { return prepacked_; }
 
@@ -45,10 +55,18 @@ class SharedWeights {
     std::string name;
     Ort::Value value;
   };
+  void prepare(const ChosenGraph& graph, const Ort::Env& env);
+
   std::vector<RecordView> keep_alive_;  // declared before the members that point into it
-  std::optional<UnpackedGraph> unpacked_;
+  std::optional<PreparedGraph> prepared_;
+  Layout layout_;
   std::vector<Initializer> initializers_;
   mutable Ort::PrepackedWeightsContainer prepacked_;
+};
+
+struct SharedWeights::Share {
+  std::shared_ptr<const SharedWeights> weights;
+  bool made = false;  // by this call
 };
 
 }  // namespace fatctx::ort

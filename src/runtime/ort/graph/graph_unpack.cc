@@ -16,7 +16,6 @@ namespace fatctx::ort {
 namespace {
 
 constexpr const char* kLocation = "fatctx.unpacked";
-constexpr std::size_t kAlignment = 64;
 
 // Operators that unpack weights. They are cheap beside the memory that they take.
 bool unpacks(const onnx::NodeProto& node) {
@@ -127,12 +126,12 @@ void take_out(onnx::GraphProto& graph, const ConstantNodes& constants) {
 
 // Adds the results as initializers with external data.
 void put_in(onnx::GraphProto& graph, const std::set<std::string>& results, const std::vector<Ort::Value>& values,
-            std::vector<std::byte>& file) {
+            AlignedBytes& file) {
   std::size_t number = 0;
   for (const std::string& name : results) {
     const Ort::Value& value = values[number++];
     const auto info = value.GetTensorTypeAndShapeInfo();
-    const std::size_t offset = (file.size() + kAlignment - 1) / kAlignment * kAlignment;
+    const std::size_t offset = next_weight_offset(file.size());
     const std::size_t size = value.GetTensorSizeInBytes();
     file.resize(offset + size);
     if (size != 0) std::memcpy(file.data() + offset, value.GetTensorRawData(), size);
@@ -161,7 +160,7 @@ void add_files_in_memory(Ort::SessionOptions& options, std::span<const DataFile>
   if (!names.empty()) options.AddExternalInitializersFromFilesInMemory(names, buffers, sizes);
 }
 
-std::optional<UnpackedGraph> unpack_constants(ByteView bytes, std::span<const DataFile> files, const Ort::Env& env) {
+std::optional<PreparedGraph> unpack_constants(ByteView bytes, std::span<const DataFile> files, const Ort::Env& env) {
   onnx::ModelProto model;
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
       !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -171,7 +170,7 @@ std::optional<UnpackedGraph> unpack_constants(ByteView bytes, std::span<const Da
   if (constants.results().empty()) return std::nullopt;
   const std::vector<Ort::Value> values = run(model_of(model, constants), constants.results(), files, env);
   if (values.size() != constants.results().size()) return std::nullopt;
-  UnpackedGraph unpacked;
+  PreparedGraph unpacked;
   unpacked.location = kLocation;
   take_out(*model.mutable_graph(), constants);
   put_in(*model.mutable_graph(), constants.results(), values, unpacked.bytes);

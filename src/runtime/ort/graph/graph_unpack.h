@@ -6,31 +6,18 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "fatctx/base/bytes.h"
 #include "runtime/ort/graph/api.h"
+#include "runtime/ort/graph/graph_prepared.h"
 
 namespace fatctx::ort {
-
-// External data in memory.
-struct DataFile {
-  std::string location;
-  ByteView bytes;
-};
 
 // Lets a session find these files.
 void add_files_in_memory(Ort::SessionOptions& options, std::span<const DataFile> files);
 
-struct UnpackedGraph {
-  std::vector<std::byte> model;  // without the nodes; reads their results from the file below
-  std::string location;
-  std::vector<std::byte> bytes;
-};
-
+// Returns the graph without the nodes that unpack, and their results as its weights.
 // Returns nothing if the graph works out nothing large from constants, or if it cannot be run beforehand.
-[[nodiscard]] std::optional<UnpackedGraph> unpack_constants(ByteView model, std::span<const DataFile> files,
+[[nodiscard]] std::optional<PreparedGraph> unpack_constants(ByteView model, std::span<const DataFile> files,
                                                             const Ort::Env& env);
 
 }  // namespace fatctx::ort
