@@ -110,6 +110,20 @@ lane_qnn() {
   return $code
 }
 
+# Tests models of packages; scripts/real_setup.sh comes first. What is made of them is deleted, unless
+# FATCTX_REAL_KEEP=yes keeps it. FATCTX_REAL_ONLY=WORD runs only tests with this word in their names.
+lane_real() {
+  local report=build/check/real.xml work=$PWD/build/real/work code=0
+  scripts/build.sh
+  rm -rf "$work" "$report"
+  FATCTX_REAL_PACKAGES=$PWD/build/real/packages FATCTX_REAL_WORK=$work FATCTX_REAL_REPORTS=$PWD/build/check \
+    .venv/bin/python -m pytest tests/real -q -rs -k "${FATCTX_REAL_ONLY:-}" --import-mode=importlib -p no:cacheprovider \
+    --junitxml="$report" || code=$?
+  [[ ${FATCTX_REAL_KEEP:-} == yes ]] || rm -rf "$work"
+  if [[ -f $report ]]; then count_report "$report"; fi
+  return $code
+}
+
 # missing_for LANE THING...: skips the lane and prints why. A missing thing is never a passed test.
 missing_for() {
   local lane=$1
@@ -253,7 +267,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | qnn) "lane_$LANE" ;;
+  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | real | qnn) "lane_$LANE" ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
 esac
 ! grep -q '^failed [1-9]' "$COUNTS"

@@ -149,6 +149,28 @@ def test_the_proprietary_lane_alone_has_to_be_accepted_too(lanes):
     assert "--with-qnn" in result.stderr and "licence" in result.stderr
 
 
+def test_the_lane_of_real_models_is_set_up_on_request_only(lanes):
+    machine = lanes('real) printf "passed 5\\nskipped 1\\n" > "$2"; echo "a table" > build/check/real.md ;;')
+    script(machine, "scripts/real_setup.sh", "echo models: $*")
+
+    asked, unasked = machine.run("check", "--lane", "real", "--no-install"), machine.run("check", "--all")
+
+    assert asked.returncode == 0 and "models: --no-install" in asked.stdout
+    assert "build/check/real.md" in asked.stdout and asked.stdout.splitlines()[-1] == "5 passed, 0 failed, 1 skipped"
+    assert "models:" not in unasked.stdout and "real" not in unasked.stdout
+
+
+@pytest.mark.parametrize("code, closing", [(5, "0 passed, 0 failed, 1 skipped"), (1, "0 passed, 1 failed, 0 skipped")])
+def test_real_models_that_cannot_be_had_never_pass(lanes, code, closing):
+    machine = lanes("real) echo ran; exit 0 ;;")
+    script(machine, "scripts/real_setup.sh", f"echo skipped: real: no network; exit {code}")
+
+    result = machine.run("check", "--lane", "real")
+
+    assert result.returncode == (0 if code == 5 else 1)
+    assert "skipped: real: no network" in result.stdout and result.stdout.splitlines()[-1] == closing
+
+
 def test_a_set_up_that_fails_ends_the_check_with_its_code(lanes):
     machine = lanes("")
     script(machine, "scripts/setup.sh", "exit 5")

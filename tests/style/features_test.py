@@ -38,8 +38,8 @@ def rows_of(text: str) -> list[tuple[str, str, str]]:
     return rows
 
 
-# Tests of the lane that runs on request only, and tests that read documents and run nothing.
-ON_REQUEST = ("tests/qnn/",)
+# Tests of the lanes that run on request only, and tests that read documents and run nothing.
+ON_REQUEST = ("tests/qnn/", "tests/real/")
 OF_DOCUMENTS = ("tests/style/", "tests/ort/document_test.py", "tests/cli/docs_test.py")
 STATES = ("shown by ", "shown on request by ", "documented, shown by ")
 

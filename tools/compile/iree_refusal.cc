@@ -59,11 +59,22 @@ bool has_crashed(const std::string& log) {
   return log.find("Please report issues") != std::string::npos || log.find("Stack dump") != std::string::npos;
 }
 
+// Returns true if the operator is one of another domain, such as com.microsoft. No sizes make IREE take it.
+bool is_foreign(const std::string& name, const CompileInput& input) {
+  return input.onnx != nullptr && std::ranges::any_of(input.onnx->operators, [&](const std::string& known) {
+           return known.ends_with(":" + name);
+         });
+}
+
+std::string provider_takes_it(const CompileInput& input) {
+  return fmt::format("fatctx ctx-gen -e reference {} takes it", input.beside);
+}
+
 }  // namespace
 
 std::string remedy_for(const CompileInput& input) {
   const std::string flag = input.onnx == nullptr ? "" : shape_flag_for(input.onnx->graph);
-  std::string other = fmt::format("fatctx ctx-gen -e reference {} takes it", input.beside);
+  std::string other = provider_takes_it(input);
   if (flag.empty()) return other;
   return fmt::format("fix the sizes that the model leaves open ({}), or {}", flag, other);
 }
@@ -71,7 +82,8 @@ std::string remedy_for(const CompileInput& input) {
 Error explained(Error error, const std::string& log, const CompileInput& input) {
   if (error.code != ErrorCode::kSerialiseFailed) return error;
   if (const std::string name = refused_operator(log); !name.empty()) {
-    error.message = fmt::format("IREE does not compile the operator {} of this model; {}", name, remedy_for(input));
+    error.message = fmt::format("IREE does not compile the operator {} of this model; {}", name,
+                                is_foreign(name, input) ? provider_takes_it(input) : remedy_for(input));
   } else if (const std::string raised = last_of_traceback(log); !raised.empty()) {
     error.message = fmt::format("IREE does not read this model: {}; {}", raised, remedy_for(input));
   } else if (has_crashed(log) || error.message.find("was ended by signal") != std::string::npos) {

@@ -156,6 +156,17 @@ def test_an_operator_that_iree_lacks_is_named_and_its_words_are_kept(compile_mod
     assert "failed to legalize" in (tmp_path / "m.fatctx.compile.log").read_text()
 
 
+def test_no_sizes_are_proposed_for_an_operator_of_another_domain(compile_model):
+    """The size of the batch is open, but no size makes IREE take an operator of ONNX Runtime's own."""
+    model = model_of([helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("QuickGelu", ["h"], ["y"], domain="com.microsoft")],
+                     [weight("w")])
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+
+    done = compile_model(model, exits=1)
+
+    assert "FAILED  IREE does not compile the operator QuickGelu of this model; fatctx ctx-gen -e reference m.onnx takes it" in done.stderr
+
+
 def test_a_crash_of_the_compiler_is_told_as_one(compile_model):
     model = model_of([helper.make_node("Unique", ["x"], ["y"])], inputs=[("x", [8])], outputs=[("y", ["count"])])
 
