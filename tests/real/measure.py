@@ -157,7 +157,7 @@ def speed() -> dict:
             for _ in range(repeats):
                 runs[way][1](feed)
             times[way].append((time.perf_counter() - begun) / repeats)
-        order.reverse()  # whoever follows another is not always the same
+        order.reverse()  # no way always follows the same one
     return {"times": times}
 
 

@@ -30,5 +30,5 @@ def test_provider(study):
     assert container.stat().st_size < 1.2 * study.identity["size"] + FIXED_BYTES  # constants do not grow
 
     study.figures(ways)
-    # Weights are borrowed. What is left of a session is its graph and its activations, as an ordinary one has them.
+    # Weights are borrowed. A session has only its graph and its activations, as an ordinary one has them.
     assert per_session(study.facts["least"]) < per_session(study.facts["ordinary"]) + 2 * MIB

@@ -1,7 +1,7 @@
 """The models of the lane real: files of Python packages, found without fatctx and made for other programs.
 
-Each is read as a file; nothing of its package is imported. `iree` and `wrap` say what is known of a model, so that a way
-that worked and no longer does fails its test, and so does a refusal that is no longer needed.
+Each is read as a file; nothing of its package is imported. `iree`, `attach` and `wrap` hold the known outcome. A way that
+worked and no longer does fails its test, and so does a refusal that is no longer needed.
 """
 
 from __future__ import annotations

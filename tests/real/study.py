@@ -1,4 +1,4 @@
-"""What the four ways do with one model: commands, child processes, files and figures. Every part is worked out once."""
+"""One model in the four ways: commands, child processes, files and figures. Every part is worked out once."""
 
 from __future__ import annotations
 
