@@ -47,6 +47,12 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def filled(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leaves out columns that no model fills."""
+    kept = [i for i in range(len(heads)) if i == 0 or any(row[i] != "–" for row in rows)]
+    return [heads[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
 def megabytes(size: int) -> str:
     return f"{size / MB:.2f}" if size < 10 * MB else f"{size / MB:.1f}"
 
@@ -59,10 +65,10 @@ def cell(found: dict | None) -> str:
         return "refused, with the remedy"
     if found["how"] == "no context":
         return "not compiled by OpenVINO"
-    if "same" in found:
-        return "works, identical" if found["same"] else "DIFFERS"
+    if "context_size" in found:
+        return f"works, same {found['same']}"
     if "difference" not in found:
-        return "FAILED"
+        return "failed"
     words = "works with sizes" if found["how"] == "with sizes" else "works"
     return f"{words}, {found['difference']:.0e}" if found["difference"] else f"{words}, equal"
 
@@ -86,9 +92,11 @@ def markdown(found: dict) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     text = (f"{about['date']}: {about['processor']} ({about['arch']}), {about['cores']} cores with a load of {about['load']} at the "
             f"end, {about['system']}, Python {about['python']}, {versions}, fatctx of commit `{about['commit']}`.\n\n")
-    works = [sum(cell(one["outcomes"].get(way)).startswith(("works", "refused, with")) for one in models) for way in WAYS]
-    text += f"Of {len(models)} models, " + ", ".join(f"{name} takes or tells the remedy for {count}" for name, count in zip(
-        ["IREE", "the provider", "attach", "wrap"], works)) + ".\n\n### What works\n\n"
+    counts = [[sum(cell(one["outcomes"].get(way)).startswith(words) for one in models) for way in WAYS]
+              for words in ("works", "refused, with")]
+    text += table([f"of {len(models)} models", "IREE", "provider", "attach", "wrap"],
+                  [[name, *map(str, numbers)] for name, numbers in zip(["work", "refused, with the remedy"], counts)])
+    text += "\n### Each model\n\n"
     text += table(["model", "IREE", "provider", "attach", "wrap"],
                   [[one["name"], *(cell(one["outcomes"].get(way)) for way in WAYS)] for one in models])
     text += "\n### Sizes in MB\n\n"
@@ -98,14 +106,14 @@ def markdown(found: dict) -> str:
          *(megabytes(one["outcomes"]["wrap"][key]) if key in one["outcomes"].get("wrap", {}) else "–"
            for key in ("context_size", "size"))] for one in models])
     text += "\n### Anonymous memory of 1 / 8 sessions in MB\n\n"
-    text += table(["model", *(HEADINGS[way] for way in MEMORY)],
-                  [[one["name"], *(memory_cell(one["facts"].get(way)) for way in MEMORY)] for one in models])
-    text += "\n### Time of a run against an ordinary session: median of the pairs / fastest against fastest\n\n"
-    text += table(["model", "ordinary, ms", *(HEADINGS[way] for way in SPEED)], [
+    text += table(*filled(["model", *(HEADINGS[way] for way in MEMORY)],
+                          [[one["name"], *(memory_cell(one["facts"].get(way)) for way in MEMORY)] for one in models]))
+    text += "\n### Time of a run, as a multiple of an ordinary one: median of the pairs / fastest against fastest\n\n"
+    text += table(*filled(["model", "ordinary, ms", *(HEADINGS[way] for way in SPEED)], [
         [one["name"], next((f"{facts['ordinary_ms']:.2f}" for facts in one["facts"].values() if "ordinary_ms" in facts), "–"),
-         *(speed_cell(one["facts"].get(way)) for way in SPEED)] for one in models])
+         *(speed_cell(one["facts"].get(way)) for way in SPEED)] for one in models]))
     text += "\n### Refusals\n\n"
-    said = [f"- {one['name']}, {way}: `{line}`\n" for one in models for way, line in one["refusals"].items() if way != "OpenVINO"]
+    said = [f"- {one['name']}, {way}: `{line}`\n" for one in models for way, line in one["refusals"].items() if not way.startswith("OpenVINO")]
     return text + ("".join(said) or "None.\n")
 
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
@@ -73,6 +74,25 @@ struct Wrapped {
   std::vector<std::string> notes;
 };
 
+constexpr std::size_t kNamed = 4;  // records that an error names
+
+// Returns the error if the device gets no record. A machine that only writes models seldom is the device.
+Error no_record(const Container& container, const WrapOptions& options) {
+  std::vector<std::string> names;
+  for (const RecordInfo& record : container.records()) {
+    if (record.type == RecordType::kContextBinary) names.emplace_back(record.name);
+  }
+  const std::string why = fmt::format("`fatctx select {}` tells why", options.path);
+  if (names.empty() || options.device.asked()) {
+    return {ErrorCode::kNoMatch, fmt::format("{}: no record for this device; {}", options.path, why)};
+  }
+  const bool more = names.size() > kNamed;
+  if (more) names.resize(kNamed);
+  return {ErrorCode::kNoMatch, fmt::format("{}: no record for this machine; name the one to wrap ({}{}), or its device "
+                                           "(--device); {}",
+                                           options.path, fmt::join(names, ", "), more ? ", ..." : "", why)};
+}
+
 // Returns the record that the command line names, or the one that the device gets.
 Result<RecordInfo> asked_record(const Container& container, const WrapOptions& options) {
   if (!options.record.empty()) {
@@ -87,10 +107,7 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
   policy.soc_table = asked.table;
   const std::vector<Candidate> candidates = container.candidates();
   FATCTX_ASSIGN(const Selection selection, container.select(device_for(asked.detection, candidates), policy));
-  if (selection.chosen.empty()) {
-    return Error{ErrorCode::kNoMatch,
-                 fmt::format("{}: no record for this device; `fatctx select` tells why", options.path)};
-  }
+  if (selection.chosen.empty()) return no_record(container, options);
   if (selection.chosen.size() == 1) return container.record(selection.chosen.front());
   std::string names;
   for (const std::uint32_t id : selection.chosen) {
