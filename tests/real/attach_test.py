@@ -18,11 +18,12 @@ def test_attach(study):
         assert any(remedy in str(no) for remedy in REMEDIES), f"the first line does not say what to do: {no}"
     study.outcomes["attach"] = {"how": how}
     if how != "refused":
-        command("export", "attach.fatctx", "--onnx", study.source, "--attached", "-o", "attached.onnx", "--force", where=study.work)
-        container = study.work / "attach.fatctx"
-        files = {"container": str(container), "model": str(study.work / "attached.onnx")}
+        command("export", "attach.fatctx", "--onnx", study.source, "--attached", "-o", "attached.onnx", "--force",
+                where=study.work)
+        container, model = study.work / "attach.fatctx", study.work / "attached.onnx"
+        files = {"container": str(container), "model": str(model)}
         by = difference(study.results("attach", files), study.wanted)
-        study.outcomes["attach"].update(difference=by, size=container.stat().st_size + (study.work / "attached.onnx").stat().st_size)
+        study.outcomes["attach"].update(difference=by, size=container.stat().st_size + model.stat().st_size)
         assert by < RELATIVE
         study.figures({"attach": files})
     assert how == study.model.attach, "update what real_models.py says of this model"

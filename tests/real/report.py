@@ -36,7 +36,8 @@ def commit() -> str:
 
 
 def machine() -> dict:
-    return {"commit": commit(), "date": date.today().isoformat(), "processor": processor(), "arch": fatctx.detect_device().arch, "cores": os.cpu_count(),
+    return {"commit": commit(), "date": date.today().isoformat(), "processor": processor(),
+            "arch": fatctx.detect_device().arch, "cores": os.cpu_count(),
             "system": f"{platform.system()} {platform.release()}", "load": round(os.getloadavg()[0], 1),
             "versions": {name: version(name) for name in ("onnxruntime", "iree-base-compiler")},
             "python": platform.python_version()}
@@ -69,7 +70,7 @@ def cell(found: dict | None) -> str:
         return f"works, same {found['same']}"
     if "difference" not in found:
         return "failed"
-    words = "works with sizes" if found["how"] == "with sizes" else "works"
+    words = "works" if found["how"] == "as it is" else f"works {found['how']}"
     return f"{words}, {found['difference']:.0e}" if found["difference"] else f"{words}, equal"
 
 

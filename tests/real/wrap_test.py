@@ -39,9 +39,11 @@ def interface(path) -> dict:
 
     def values(several):
         return [(one.name, one.type.tensor_type.elem_type,
-                 [dim.dim_value if dim.HasField("dim_value") else -1 for dim in one.type.tensor_type.shape.dim]) for one in several]
+                 [dim.dim_value if dim.HasField("dim_value") else -1 for dim in one.type.tensor_type.shape.dim])
+                for one in several]
 
-    contexts = [{a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} for node in graph.node if node.op_type == "EPContext"]
+    contexts = [{a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+                for node in graph.node if node.op_type == "EPContext"]
     return {"inputs": values(graph.input), "outputs": values(graph.output),
             "nodes": [(node.op_type, node.domain, node.name, list(node.input), list(node.output)) for node in graph.node],
             "contexts": [{key: node.get(key) for key in KEPT} for node in contexts],

@@ -205,7 +205,9 @@ Result<std::string> IreeCheck::check(const CompileInput& input, const CompileTar
   }
   if (verdict->word != "not_run") return refused(input, verdict->text);
   if (wish_ != CheckWish::kAlways) return "not checked: " + verdict->text;
-  return Error{ErrorCode::kSerialiseFailed, fmt::format("--check: compiled, and cannot be checked: {}", verdict->text)};
+  return Error{
+      ErrorCode::kSerialiseFailed,
+      fmt::format("--check: compiled, and cannot be checked: {}; --no-check packs it unchecked", verdict->text)};
 }
 
 }  // namespace fatctx::tools

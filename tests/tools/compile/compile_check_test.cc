@@ -106,7 +106,8 @@ TEST_F(CompileCheck, WhatCannotBeComparedIsAcceptedUnlessTheCheckWasAskedFor) {
   set_verdict("not_run", "input x has the type tensor(string)");
 
   EXPECT_EQ(run({"--check"}), ExitCode::kCheckFailed);
-  EXPECT_THAT(err_, HasSubstr("--check: compiled, and cannot be checked: input x has the type tensor(string)"));
+  EXPECT_THAT(err_, HasSubstr("--check: compiled, and cannot be checked: input x has the type tensor(string); "
+                              "--no-check packs it unchecked"));
   EXPECT_FALSE(wrote_output());
 
   EXPECT_EQ(run({}), ExitCode::kOk) << err_;
