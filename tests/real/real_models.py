@@ -87,7 +87,7 @@ MODELS = [
               {"bytes": whole(256, 1, 2048)}),
     RealModel("silero-vad", "silero-vad", "MIT", "silero_vad/data/silero_vad.onnx", "voice activity; all weights in an If",
               {"input": signal(0.1, 1, 576), "state": signal(0.1, 2, 1, 128), "sr": exactly(16000)},
-              iree="refused", attach="refused", wrap="no context"),
+              iree="refused", wrap="no context"),
     RealModel("silero-vad-half", "silero-vad", "MIT", "silero_vad/data/silero_vad_half.onnx",
               "the same; float16 weights, three Ifs",
               {"input": signal(0.1, 1, 576), "state": signal(0.1, 2, 1, 128)},

@@ -1,5 +1,5 @@
-"""EPContext models of another provider, through a container: `pack --ep-context`, then `wrap`. What comes back has the
-bytes and nodes of OpenVINO's own files, and computes the same where that provider loads its own files at all."""
+"""EPContext models of another provider, through a container: `pack --ep-context`, then `wrap`. The files that come
+back have the bytes and nodes of OpenVINO's own, and compute the same where that provider loads its own files at all."""
 
 from __future__ import annotations
 

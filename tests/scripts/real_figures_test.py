@@ -1,4 +1,4 @@
-"""What the lane real says of two results, and how it words an outcome; the lane itself runs on request only."""
+"""The lane real compares two results and words an outcome; the lane itself runs on request only."""
 
 import sys
 from pathlib import Path
