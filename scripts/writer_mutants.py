@@ -441,7 +441,10 @@ def record(mutants: list[Mutant], results: Results) -> None:
     for mutant in mutants:
         if mutant.key in results.caught:
             by.setdefault(results.caught[mutant.key], []).append(short(mutant.key))
-    rows = [f"{test}\t{' '.join(sorted(words))}\n" for test, words in sorted(by.items())]
+    rows = []
+    for test, words in sorted(by.items()):
+        words.sort()
+        rows += [f"{test}\t{' '.join(words[first:first + 12])}\n" for first in range(0, len(words), 12)]
     CAUGHT_BY.write_text("# Written by scripts/writer_mutants.py --record: a test, and the mutants that it caught. Only a hint for the next run.\n"
                          + "".join(rows))
 
