@@ -10,10 +10,11 @@ SWITCH_HEADER = """// Written by scripts/writer_mutants.py.
 #include <utility>
 #include "fatctx/base/result.h"
 namespace fatctx_mutants {
+// Notes that the test comes to a place where the mutant would matter. Returns whether the mutant is switched on.
 bool on(int place) noexcept;
 template <typename T>
 fatctx::Status unless(int place, T&& result) {
-  if (on(place) || result.ok()) return fatctx::Done{};
+  if (result.ok() || on(place)) return fatctx::Done{};
   return std::forward<T>(result).error();
 }
 template <typename T>
@@ -31,7 +32,9 @@ template <typename Comparison, typename Left> struct Half { const Left& left; };
   }                                                                                                           \\
   template <typename Left, int Place, typename Right>                                                         \\
   bool operator>(Half<Name<Place>, Left> half, const Right& right) {                                          \\
-    return on(Place) ? (half.left broken right) : (half.left shipped right);                                  \\
+    const bool said = half.left shipped right;                                                                \\
+    const bool otherwise = half.left broken right;                                                            \\
+    return said != otherwise && on(Place) ? otherwise : said;                                                 \\
   }
 FATCTX_MUTANTS_COMPARE(Less, <, <=)
 FATCTX_MUTANTS_COMPARE(LessEqual, <=, <)
@@ -51,10 +54,15 @@ namespace fatctx_mutants {
 namespace {
 constexpr int kMost = 1 << 16;
 struct State {
-  int place = -1;
+  bool switched_on[kMost] = {};
   volatile char* reached = nullptr;  // a file that children write to as well
   State() {
-    if (const char* text = std::getenv("FATCTX_MUTANT")) place = std::atoi(text);
+    char* rest = std::getenv("FATCTX_MUTANT");  // places, with commas between them
+    for (; rest != nullptr && *rest != 0; rest += *rest == ',') {
+      const long place = std::strtol(rest, &rest, 10);
+      if (place < 0 || place >= kMost || (*rest != ',' && *rest != 0)) std::abort();
+      switched_on[place] = true;
+    }
     const char* log = std::getenv("FATCTX_MUTANT_LOG");
     const int file = log == nullptr ? -1 : ::open(log, O_RDWR | O_CLOEXEC);
     if (file < 0) return;
@@ -67,7 +75,7 @@ const State state;
 }  // namespace
 bool on(int at) noexcept {
   if (state.reached != nullptr) state.reached[at] = 1;
-  return at == state.place;
+  return state.switched_on[at];
 }
 }  // namespace fatctx_mutants
 """

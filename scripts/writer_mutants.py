@@ -3,16 +3,21 @@
 
 Works on a copy of the checkout. There each place that can be broken gets a number and a switch: a check whose error is
 ignored, a statement left out, a condition negated, a comparison that takes one value more or less, a number off by one.
-The tests are built once. Each test is run once by itself without a mutant: that tells which places it reaches and how
-long it takes. Then each mutant is tried with the tests that reach its place, the quickest first, many in one process. A
-test that fails is run once more by itself, because it counts only if it fails again. A mutant that no test notices is a
-survivor: it needs a test, or a row with the reason in tests/mutants/survivors.txt.
+The tests are built once. Each test is run once by itself without a mutant: that tells at which places a mutant would
+matter to it, and how long it takes. Then each mutant is tried with those tests. The test that caught it in an earlier
+run comes first (tests/mutants/caught_by.tsv), then those that caught its neighbours, then quick ones, many in one
+process. A test that fails is run once more by itself, because it counts only if it fails again. Mutants that no quick
+test notices are tried with the slow tests in groups: if a test passes with many mutants at once, it notices none of
+them. A mutant that no test notices is a survivor: it needs a test, or a row with the reason in
+tests/mutants/survivors.txt.
 
-    scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--effort SECONDS]
-                              [--minutes N] [--keep] [--list | --report]
+    scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--minutes N] [--keep]
+                              [--listed] [--record] [--list | --report]
 
 FOLDER/results.tsv keeps every result at once, so that a run which was stopped goes on where it was. Results count until
 a source or a test changes. With --keep mutants that were caught stay caught, and survivors are tried again.
+Listed mutants are tried with the slow tests only if --listed is given.
+--record writes which test caught which mutant to tests/mutants/caught_by.tsv. The next run begins with that test.
 Exit status: 0 no survivor without a reason, 1 survivors, 2 it could not be tried, 3 --minutes were over before the end.
 """
 
@@ -20,12 +25,15 @@ import argparse
 import concurrent.futures
 import dataclasses
 import hashlib
+import itertools
+import json
 import os
 import pickle
 import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +46,7 @@ from mutant_switches import MOST_PLACES, SWITCH, SWITCH_HEADER, CannotTry, Mutan
 
 ROOT = Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "tests/mutants/survivors.txt"
+CAUGHT_BY = ROOT / "tests/mutants/caught_by.tsv"
 FOLDERS = ["src/container/edit", "src/container/write", "src/runtime/open", "src/runtime/view"]
 FILES = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).glob("*.cc"))
 COPIED = ["CMakeLists.txt", "cmake", "data", "docs", "include", "samples", "src", "tests"]
@@ -46,9 +55,13 @@ PROGRAMS = ["container_tests", "runtime_tests", "faults_tests", "crash_tests"]
 TEST_SECONDS = 40
 AMOUNTS = {"FATCTX_HAZARD_ROUNDS": "30", "FATCTX_CRASH_STATES": "20000", "FATCTX_CRASH_SEED": "1"}
 MEMORY = 8 << 30  # limit for a test program: a mutant may allocate any amount
+PRIVATE_MEMORY = 3 << 30
 # Tests up to so many seconds run together before slower ones, and a process gets tests for about as long.
 STEPS = (0.1, 0.5, 2, 8, TEST_SECONDS)
 PROCESS_SECONDS = (1, 3, 8, 16, TEST_SECONDS)
+ALONE_SECONDS = 0.5  # of tests that a mutant gets by itself; a group of mutants gets the others
+GROUP = 32
+CHUNK = 96  # mutants that get their results together
 
 
 def run(command: list, **more) -> subprocess.CompletedProcess:
@@ -69,7 +82,7 @@ class Build:
         self._place_switches(without)
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         done = run(["cmake", "-S", self.copy, "-B", self.tree, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DFATCTX_UNITY=ON", "-DFATCTX_WERROR=OFF",
+                    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG -D_GLIBCXX_ASSERTIONS", "-DFATCTX_UNITY=ON", "-DFATCTX_WERROR=OFF",
                     "-DFATCTX_ONNXRUNTIME=OFF", "-DFATCTX_BUILD_TOOLS=OFF", "-DFATCTX_BUILD_BENCH=OFF", *launcher])
         if done.returncode != 0:
             raise CannotTry(done.stdout[-4000:])
@@ -130,22 +143,44 @@ class Build:
 class Test:
     program: str
     name: str
-    seconds: float
+    seconds: float  # of a processor
+    wall: float     # seconds on the clock, beside other work of the machine
     reached: frozenset[int]  # places
 
     def __str__(self) -> str:
         return f"{self.program} {self.name}"
 
 
+def most_processor_seconds(seconds: float) -> int:
+    """Returns the limit for tests that take so long with the shipped code. With a mutant they may take eight times as
+    long; a test that takes longer has noticed it: it would not end, or the mutant costs more than any promise allows."""
+    return int(4 + 8 * seconds)
+
+
 def limits_for(seconds: float):
-    """Returns what sets the limits of a process that takes so long with the shipped code."""
+    """Returns what sets the limits of a process."""
     def limits() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (PRIVATE_MEMORY, PRIVATE_MEMORY))
         # Processor time, because a loop without end must not be mistaken for a machine that has other work.
-        most = int(10 + 5 * seconds)
+        most = most_processor_seconds(seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))
     return limits
+
+
+def is_asleep(session: int) -> bool:
+    """Returns whether no thread of the session uses or waits for a processor, or for a disk."""
+    for _ in range(5):
+        for stat in Path("/proc").glob("[0-9]*/task/*/stat"):
+            try:
+                fields = stat.read_text().rpartition(") ")[2].split()
+            except OSError:
+                continue  # it has ended
+            if int(fields[3]) == session and fields[0] in "RD":
+                return False
+        time.sleep(0.1)
+    return True
 
 
 def failed_test(output: str) -> str:
@@ -155,15 +190,12 @@ def failed_test(output: str) -> str:
     return failed[1] if failed else begun[-1] if begun else ""
 
 
-def test_names(listed: str) -> Iterator[str]:
-    """Yields the names that --gtest_list_tests prints."""
-    suite = ""
-    for line in listed.splitlines():
-        name = line.partition("#")[0].strip()
-        if line.startswith("  ") and suite and "DISABLED_" not in suite + name:
-            yield suite + name
-        elif re.match(r"[\w/]+\.$", name):
-            suite = name
+def listed_tests(listed: dict) -> Iterator[tuple[str, str]]:
+    """Yields the names of tests and their files from the JSON of --gtest_list_tests."""
+    for suite in listed["testsuites"]:
+        for test in suite["testsuite"]:
+            if "DISABLED_" not in suite["name"] + test["name"]:
+                yield f"{suite['name']}.{test['name']}", test["file"]
 
 
 def batches(tests: list[Test]) -> Iterator[list[Test]]:
@@ -184,99 +216,160 @@ def batches(tests: list[Test]) -> Iterator[list[Test]]:
         below = step
 
 
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """The end of a process that did not pass."""
+    name: str   # of the test that failed
+    hung: bool  # it used up its processor time, or waited for ever
+
+
+@dataclasses.dataclass(frozen=True)
+class Caught:
+    mutant: Mutant
+    by: Test
+
+
 class Tests:
-    def __init__(self, tree: Path, folder: Path, jobs: int):
-        self.programs, self.folder = tree / "tests", folder
-        self.unsteady: set[Test] = set()
+    def __init__(self, build: Build, folder: Path, jobs: int):
+        self.programs, self.folder = build.tree / "tests", folder
         kept = folder / "reached.pickle"
-        known: dict[tuple[str, str], Test | None] = pickle.loads(kept.read_bytes()) if kept.is_file() else {}
-        wanted: list[tuple[str, str, str]] = []
-        for program in PROGRAMS:
-            digest = hashlib.sha256((self.programs / program).read_bytes()).hexdigest()
-            listed = run([self.programs / program, "--gtest_list_tests"]).stdout
-            wanted += [(digest, program, name) for name in test_names(listed)]
-        new = [one for one in wanted if (one[0], one[2]) not in known]
+        known: dict[str, Test | None] = pickle.loads(kept.read_bytes()) if kept.is_file() else {}
+        wanted = list(self._listed(build.copy))
+        new = [one for one in wanted if one[0] not in known]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for (digest, _, name), test in zip(new, pool.map(lambda one: self._measured(*one[1:]), new)):
-                known[digest, name] = test
-        known = {(digest, name): known[digest, name] for digest, _, name in wanted}
+            for number, ((key, _, _), test) in enumerate(zip(new, pool.map(lambda one: self._measured(*one[1:]), new))):
+                known[key] = test
+                if number % 100 == 99:
+                    kept.write_bytes(pickle.dumps(known))
+        known = {key: known[key] for key, _, _ in wanted}
         kept.write_bytes(pickle.dumps(known))
         self.tests = sorted((test for test in known.values() if test), key=lambda test: test.seconds)
-        self.left_out = [name for (_, name), test in known.items() if not test]
+        self.left_out = [name for key, _, name in wanted if not known[key]]
         self.of_place: dict[int, list[Test]] = {}
         for test in self.tests:
             for place in test.reached:
                 self.of_place.setdefault(place, []).append(test)
 
-    def _failing(self, program: str, names: list[str], seconds: float, wall: float, **environment: str) -> tuple[str, bool] | None:
-        """Returns null if all pass, or else the test that failed, and whether it hung; a crash is a failure too."""
-        hung = False
+    def _listed(self, copy: Path) -> Iterator[tuple[str, str, str]]:
+        """Yields what a measurement of a test depends on, the test's program and its name."""
+        shared = hashlib.sha256()
+        for file in sorted(itertools.chain((copy / "src").rglob("*"), (copy / "include").rglob("*"),
+                                           (copy / "tests").rglob("*.h"), (copy / "tests/support").rglob("*.cc"))):
+            if file.is_file():
+                shared.update(file.read_bytes())
+        with tempfile.TemporaryDirectory(dir=self.folder) as temporary:
+            for program in PROGRAMS:
+                listed = Path(temporary) / program
+                run([self.programs / program, "--gtest_list_tests", f"--gtest_output=json:{listed}"])
+                for name, file in listed_tests(json.loads(listed.read_text(errors="replace"))):
+                    digest = hashlib.sha256(f"{program} {name} {shared.hexdigest()}".encode() + Path(file).read_bytes())
+                    yield digest.hexdigest(), program, name
+
+    def _run(self, program: str, names: list[str], seconds: float, wall: float, **environment: str) -> tuple[Ended | None, float]:
+        """Returns the end of a process that did not pass, and the processor time of it and its children."""
         with tempfile.TemporaryDirectory(dir=self.folder) as temporary, \
                 tempfile.TemporaryFile(mode="w+", dir=self.folder, errors="replace") as out:
             process = subprocess.Popen(
                 [self.programs / program, f"--gtest_filter={':'.join(names)}", "--gtest_fail_fast"],
                 env={**os.environ, **AMOUNTS, "TMPDIR": temporary, **environment}, stdout=out, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, preexec_fn=limits_for(seconds), start_new_session=True)
+            pid, ends, hung = 0, time.monotonic() + wall, False
+            while pid == 0:
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if pid == 0 and not hung and time.monotonic() > ends:
+                    hung = is_asleep(process.pid)
+                    ends = time.monotonic() + wall
+                    if hung:
+                        os.killpg(process.pid, signal.SIGKILL)
+                elif pid == 0:
+                    time.sleep(0.004)
+            process.returncode = os.waitstatus_to_exitcode(status)
             try:
-                passed = process.wait(wall) == 0
-            except subprocess.TimeoutExpired:
-                passed, hung = False, True
-            finally:
-                try:
-                    os.killpg(process.pid, 9)  # its children too
-                except ProcessLookupError:
-                    pass
-                process.wait()
-            if passed:
-                return None
+                os.killpg(process.pid, signal.SIGKILL)  # its children
+            except ProcessLookupError:
+                pass
+            used = usage.ru_utime + usage.ru_stime
+            if process.returncode == 0:
+                return None, used
             out.seek(0)
-            return failed_test(out.read(4 << 20)), hung
+            return Ended(failed_test(out.read(4 << 20)), hung or process.returncode == -signal.SIGXCPU), used
 
     def _measured(self, program: str, name: str) -> Test | None:
         log = self.folder / f"reached-{threading.get_ident()}"
         log.write_bytes(bytes(MOST_PLACES))
         started = time.monotonic()
-        failing = self._failing(program, [name], TEST_SECONDS, 2 * TEST_SECONDS, FATCTX_MUTANT_LOG=str(log))
-        seconds = time.monotonic() - started
+        ended, seconds = self._run(program, [name], TEST_SECONDS, 4 * TEST_SECONDS, FATCTX_MUTANT_LOG=str(log))
+        wall = time.monotonic() - started
         reached = frozenset(place for place, byte in enumerate(log.read_bytes()) if byte)
         log.unlink()
-        if failing is not None or seconds >= TEST_SECONDS:
+        if ended is not None or seconds >= TEST_SECONDS:
             print(f"{'too long' if seconds >= TEST_SECONDS else 'fails by itself'}: {program} {name}", flush=True)
             return None
-        return Test(program, name, seconds, reached)
+        return Test(program, name, seconds, wall, reached)
 
-    def _caught_by(self, place: int, batch: list[Test]) -> Test | None:
+    def _failing(self, batch: list[Test], mutants: list[Mutant]) -> Ended | None:
+        """Returns null if all pass. A crash is a failure too."""
+        return self._run(batch[0].program, [test.name for test in batch], sum(test.seconds for test in batch),
+                         20 + 10 * sum(test.wall for test in batch),
+                         FATCTX_MUTANT=",".join(str(mutant.place) for mutant in mutants))[0]
+
+    def _fails_again(self, test: Test, mutants: list[Mutant], before: Ended) -> bool:
+        # A test that used up its time is not run again: it would take as long. It must pass without a mutant in that time.
+        return self._failing([test], []) is None if before.hung else self._failing([test], mutants) is not None
+
+    def caught_by(self, batch: list[Test], mutant: Mutant) -> Test | None:
         """Returns a test of the batch that fails for the mutant, and fails again by itself."""
-        environment = {"FATCTX_MUTANT": str(place)}
         while batch:
-            seconds = sum(test.seconds for test in batch)
-            failing = self._failing(batch[0].program, [test.name for test in batch], seconds, 30 + 10 * seconds, **environment)
-            if failing is None:
+            ended = self._failing(batch, [mutant])
+            if ended is None:
                 return None
-            name, hung = failing
-            by = next((test for test in batch if test.name == name), batch[0])
-            # A test that hung is not run again: it would take as long.
-            if hung or self._failing(by.program, [by.name], by.seconds, 30 + 10 * by.seconds, **environment) is not None:
+            by = next((test for test in batch if test.name == ended.name), batch[0])
+            if self._fails_again(by, [mutant], ended):
                 return by
             batch = [test for test in batch if test is not by]
         return None
 
-    def notice(self, mutant: Mutant, first: list[Test], effort: float) -> tuple[Test | None, bool]:
-        """Returns the test that fails, or null and whether all of them were tried within `effort` seconds (0: no limit)."""
+    def caught_of(self, batch: list[Test], group: list[Mutant]) -> list[Caught]:
+        """Returns those of the group that a test of the batch notices by themselves."""
+        found: list[Caught] = []
+        while batch and group:
+            ended = self._failing(batch, group)
+            if ended is None:
+                break
+            by = next((test for test in batch if test.name == ended.name), batch[0])
+            caught = self._halved(by, [mutant for mutant in group if mutant.place in by.reached], ended)
+            found += [Caught(mutant, by) for mutant in caught]
+            group = [mutant for mutant in group if mutant not in caught]
+            if not caught:  # it fails now and then, or only for several of them at once
+                batch = [test for test in batch if test is not by]
+        return found
+
+    def _halved(self, test: Test, group: list[Mutant], ended: Ended) -> list[Mutant]:
+        """Returns those of a group for which the test failed that it notices by themselves."""
+        if len(group) < 2:
+            return [mutant for mutant in group if self._fails_again(test, [mutant], ended)]
+        found: list[Mutant] = []
+        for half in (group[::2], group[1::2]):
+            failing = self._failing([test], half)
+            found += self._halved(test, half, failing) if failing else []
+        return found
+
+    def notice(self, mutant: Mutant, first: list[Test]) -> tuple[Test | None, bool]:
+        """Returns the test that fails, or null and whether all of them were tried. It tries quick tests and `first`."""
         tests = self.of_place.get(mutant.place, [])
-        likely = [test for test in first if mutant.place in test.reached]
+        likely = [test for test in dict.fromkeys(first) if mutant.place in test.reached]
         for program in PROGRAMS:
-            found = self._caught_by(mutant.place, [test for test in likely if test.program == program])
-            if found:
-                return found, True
+            by = self.caught_by([test for test in likely if test.program == program], mutant)
+            if by:
+                return by, True
         spent = 0.0
         for batch in batches([test for test in tests if test not in likely]):
             spent += sum(test.seconds for test in batch)
-            if effort and spent > effort:
+            if spent > ALONE_SECONDS:
                 return None, False
-            found = self._caught_by(mutant.place, batch)
-            if found:
-                return found, True
+            by = self.caught_by(batch, mutant)
+            if by:
+                return by, True
         return None, True
 
 
@@ -332,19 +425,44 @@ class Results:
             out.write(f"{key}\t{word}\t{what}\t{self.digest}\n")
 
 
-def try_all(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, effort: float, ends: float) -> None:
-    """Tries what has no result yet, until the time `ends`."""
+def short(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:8]
+
+
+def caught_before() -> dict[str, str]:
+    """Returns the tests that caught mutants in the run that was recorded last, by the hashes of keys."""
+    rows = [line.split("\t") for line in CAUGHT_BY.read_text().splitlines() if not line.startswith("#")] if CAUGHT_BY.is_file() else []
+    return {word: test for test, words in rows for word in words.split()}
+
+
+def record(mutants: list[Mutant], results: Results) -> None:
+    """Writes which test caught which mutant. It only says where the next run begins: each mutant is tried again."""
+    by: dict[str, list[str]] = {}
+    for mutant in mutants:
+        if mutant.key in results.caught:
+            by.setdefault(results.caught[mutant.key], []).append(short(mutant.key))
+    rows = []
+    for test, words in sorted(by.items()):
+        words.sort()
+        rows += [f"{test}\t{' '.join(words[first:first + 12])}\n" for first in range(0, len(words), 12)]
+    CAUGHT_BY.write_text("# Written by scripts/writer_mutants.py --record: a test, and the mutants that it caught. Only a hint for the next run.\n"
+                         + "".join(rows))
+
+
+def try_alone(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, ends: float) -> None:
+    """Tries what has no result yet, each mutant with quick tests, until the time `ends`."""
     by_name = {str(test): test for test in tests.tests}
+    hints = {word: by_name[test] for word, test in caught_before().items() if test in by_name}
     caught = {mutant.place: by_name[results.caught[mutant.key]] for mutant in chosen
               if results.caught.get(mutant.key) in by_name}
 
     def one(mutant: Mutant) -> None:
-        if mutant.key in results.caught or results.survived.get(mutant.key) or time.monotonic() > ends or \
-                (mutant.key in results.survived and effort):
+        if mutant.key in results.caught or mutant.key in results.survived or time.monotonic() > ends:
             return
-        # The tests that caught the neighbours are likely to catch this one.
+        # The test that caught it before is likely to catch it, and then the tests that caught the neighbours.
         near = sorted(dict(caught), key=lambda place: abs(place - mutant.place))[:6]
-        by, finished = tests.notice(mutant, list({caught[place] for place in near if caught[place].seconds < 1}), effort)
+        hint = [hints[short(mutant.key)]] if short(mutant.key) in hints else []
+        by, finished = tests.notice(mutant, hint or [caught[place] for place in near if caught[place].seconds < 1])
         if by:
             caught[mutant.place] = by
         results.add(mutant.key, "caught" if by else "survived" if finished else "unfinished", str(by or ""))
@@ -354,6 +472,41 @@ def try_all(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, eff
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, mutant) for mutant in ordered]):
             done.result()
+
+
+def try_in_groups(left: list[Mutant], tests: Tests, results: Results, jobs: int, ends: float) -> None:
+    """Tries with all tests what quick ones have not noticed, until the time `ends`."""
+    for first in range(0, len(left), CHUNK):
+        chunk = left[first:first + CHUNK]
+        caught: set[int] = set()
+
+        def one(batch: list[Test]) -> None:
+            reached = frozenset().union(*(test.reached for test in batch))
+            here = [mutant for mutant in chunk if mutant.place in reached and mutant.place not in caught]
+            count = -(-len(here) // GROUP)
+            for number in range(count):  # neighbours come into different groups: one may hide the other
+                if time.monotonic() > ends:
+                    return
+                for found in tests.caught_of(batch, here[number::count]):
+                    caught.add(found.mutant.place)
+                    results.add(found.mutant.key, "caught", str(found.by))
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for done in concurrent.futures.as_completed([pool.submit(one, batch) for batch in batches(tests.tests)]):
+                done.result()
+        if time.monotonic() > ends:
+            return
+        for mutant in chunk:
+            if mutant.place not in caught:
+                results.add(mutant.key, "survived")
+
+
+def try_all(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, listed: set[str], ends: float) -> None:
+    """Tries what has no result yet, until the time `ends`. Listed mutants get quick tests only."""
+    try_alone(chosen, tests, results, jobs, ends)
+    left = [mutant for mutant in chosen if results.survived.get(mutant.key) is False and mutant.key not in listed]
+    print(f"{len(left)} of {len(chosen)} mutants need slow tests", flush=True)
+    try_in_groups(left, tests, results, jobs, ends)
 
 
 def report(chosen: list[Mutant], results: Results, reached: set[int] | None = None) -> int:
@@ -391,9 +544,10 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="try only so many, drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", "-j", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--effort", type=float, default=0, help="give a mutant no more than so many seconds of tests")
     parser.add_argument("--minutes", type=float, default=0, help="begin no mutant after so many minutes")
     parser.add_argument("--keep", action="store_true", help="mutants that were caught before a source or test changed stay caught")
+    parser.add_argument("--listed", action="store_true", help="try listed mutants with slow tests too")
+    parser.add_argument("--record", action="store_true", help="write which test caught which mutant to tests/mutants/caught_by.tsv")
     parser.add_argument("--list", action="store_true", help="say what there is and try nothing")
     parser.add_argument("--report", action="store_true", help="print the results in FOLDER and try nothing")
     arguments = parser.parse_args()
@@ -411,7 +565,10 @@ def main() -> int:
             for name in FILES:
                 all_of_them += mutate(name, (ROOT / name).read_text(), len(all_of_them), set())[1]
             if arguments.report:
-                return report(choose(all_of_them), Results(arguments.build / "results.tsv", arguments.keep))
+                results = Results(arguments.build / "results.tsv", arguments.keep)
+                if arguments.record:
+                    record(all_of_them, results)
+                return report(choose(all_of_them), results)
             for mutant in choose(all_of_them):
                 print(mutant.key)
             return 0
@@ -419,12 +576,15 @@ def main() -> int:
             folder = (arguments.build or Path(temporary)).resolve()
             folder.mkdir(parents=True, exist_ok=True)
             build = Build(folder, arguments.jobs)
-            tests = Tests(build.tree, folder, arguments.jobs)
+            tests = Tests(build, folder, arguments.jobs)
             chosen = choose(build.mutants)
             results = Results(folder / "results.tsv", arguments.keep)
             print(f"{len(build.mutants)} places, {build.left_out} lines without a switch, {len(tests.tests)} tests, "
                   f"{len(tests.left_out)} too long or failing by themselves, {len(chosen)} mutants to try", flush=True)
-            try_all(chosen, tests, results, arguments.jobs, arguments.effort, ends)
+            listed = set() if arguments.listed else set(accepted())
+            try_all(chosen, tests, results, arguments.jobs, listed, ends)
+            if arguments.record:
+                record(build.mutants, results)
             return report(chosen, results, set(tests.of_place))
     except CannotTry as reason:
         print(f"writer_mutants: {reason}", file=sys.stderr)

@@ -106,7 +106,7 @@ def test_a_row_that_was_cut_by_the_end_of_a_run_is_not_read(tmp_path, monkeypatc
 
 
 def of(name, seconds, program="container_tests", reached=()):
-    return writer_mutants.Test(program, name, seconds, frozenset(reached))
+    return writer_mutants.Test(program, name, seconds, seconds, frozenset(reached))
 
 
 def test_quick_tests_come_first_and_a_process_has_tests_of_one_program():
@@ -118,18 +118,11 @@ def test_quick_tests_come_first_and_a_process_has_tests_of_one_program():
     assert all(sum(test.seconds for test in batch) <= writer_mutants.PROCESS_SECONDS[0] for batch in writer_mutants.batches(many))
 
 
-def test_names_are_those_that_googletest_lists():
-    listed = """Running main()
-Suite.
-  One
-  DISABLED_Two
-Ways/Faults.
-  Fail/0  # GetParam() = 4
-  Fail/name  # GetParam() = "a. b"
-Typed/0.  # TypeParam = int
-  Three
-"""
-    assert list(writer_mutants.test_names(listed)) == ["Suite.One", "Ways/Faults.Fail/0", "Ways/Faults.Fail/name", "Typed/0.Three"]
+def test_names_and_files_are_those_that_googletest_lists():
+    listed = {"testsuites": [
+        {"name": "Suite", "testsuite": [{"name": "One", "file": "/a.cc"}, {"name": "DISABLED_Two", "file": "/a.cc"}]},
+        {"name": "Ways/Faults", "testsuite": [{"name": "Fail/0", "file": "/b.cc", "value_param": "4"}]}]}
+    assert list(writer_mutants.listed_tests(listed)) == [("Suite.One", "/a.cc"), ("Ways/Faults.Fail/0", "/b.cc")]
 
 
 def test_the_failed_test_is_found_whether_it_failed_or_ended_the_program():
@@ -140,15 +133,23 @@ def test_the_failed_test_is_found_whether_it_failed_or_ended_the_program():
 
 
 PROGRAM = """#!{python}
-import os, sys
+import os, sys, time
 chosen = next(word.split("=")[1].split(":") for word in sys.argv if word.startswith("--gtest_filter="))
-place = os.environ.get("FATCTX_MUTANT")
+places = os.environ.get("FATCTX_MUTANT", "")
+with open("{folder}/runs", "a") as runs:
+    runs.write(",".join(chosen) + " " + places + "\\n")
+places = set(places.split(",")) - {{""}}
 for name in chosen:
     print(f"[ RUN      ] {{name}}", flush=True)
-    counter = f"{folder}/{{name}}-{{place}}"
+    counter = f"{folder}/{{name}}-{{'-'.join(sorted(places))}}"
     again = os.path.exists(counter)
     open(counter, "w").close()
-    if (name, place) == ("A.sees", "3") or (name == "A.moody" and not again):
+    if name == "A.loops" and "8" in places:
+        while True:
+            pass
+    if name == "A.waits" and ("9" in places or not places):
+        time.sleep(60)
+    if (name == "A.sees" and "3" in places) or (name == "A.moody" and not again) or (name == "A.both" and {{"5", "6"}} <= places):
         print(f"[  FAILED  ] {{name}} (1 ms)")
         sys.exit(1)
 """
@@ -167,32 +168,88 @@ def tests(tmp_path):
     return made
 
 
+def runs(tests):
+    return (tests.folder / "runs").read_text().splitlines()
+
+
 def mutant(place):
     return writer_mutants.Mutant(place, "x.cc", place, "bound moved", f"line {place}", 0)
 
 
 def test_a_test_that_fails_only_once_catches_nothing(tests):
-    assert tests.notice(mutant(2), [], 0) == (None, True)
-    assert tests.notice(mutant(3), [], 0) == (tests.tests[2], True)
-    assert tests.notice(mutant(4), [], 0) == (None, True), "this test sees only another mutant"
-    assert tests.notice(mutant(5), [], 0) == (None, True), "no test comes there"
+    assert tests.notice(mutant(2), []) == (None, True)
+    assert tests.notice(mutant(3), []) == (tests.tests[2], True)
+    assert tests.notice(mutant(4), []) == (None, True), "this test sees only another mutant"
+    assert tests.notice(mutant(5), []) == (None, True), "no test comes there"
 
 
-def test_the_likely_tests_come_first_and_effort_ends_the_search(tests):
-    assert tests.notice(mutant(3), [tests.tests[2]], 0.001) == (tests.tests[2], True)
-    assert tests.notice(mutant(3), [], 0.001) == (None, False)
+def test_the_likely_tests_come_first_and_slow_ones_are_left_to_groups(tests, monkeypatch):
+    monkeypatch.setattr(writer_mutants, "ALONE_SECONDS", 0.001)
+    assert tests.notice(mutant(3), [tests.tests[2]]) == (tests.tests[2], True)
+    assert tests.notice(mutant(3), []) == (None, False)
+
+
+def test_a_mutant_that_makes_a_test_loop_is_caught_and_not_run_again(tests, monkeypatch):
+    monkeypatch.setattr(writer_mutants, "most_processor_seconds", lambda seconds: 1)
+    loops = of("A.loops", 0.01, reached=[8])
+    assert tests.caught_by([loops], mutant(8)) == loops
+    assert runs(tests) == ["A.loops 8", "A.loops "], "the second run is without the mutant"
+
+
+def test_a_test_that_waits_without_the_mutant_too_catches_nothing(tests, monkeypatch):
+    waits = of("A.waits", 0.01, reached=[9])
+    run = tests._run
+    monkeypatch.setattr(tests, "_run", lambda program, names, seconds, wall, **more: run(program, names, seconds, 0.4, **more))
+    assert tests.caught_by([waits], mutant(9)) is None
+
+
+def test_a_group_is_halved_until_the_one_is_found_that_the_test_sees(tests):
+    sees = of("A.sees", 0.03, reached=range(1, 9))
+    found = tests.caught_of([sees], [mutant(place) for place in (1, 2, 3, 4, 5, 6, 7)])
+    assert [(one.mutant.place, one.by) for one in found] == [(3, sees)]
+    assert tests.caught_of([sees], [mutant(4), mutant(5)]) == []
+    both = of("A.both", 0.03, reached=[5, 6])
+    assert tests.caught_of([both], [mutant(5), mutant(6)]) == [], "it sees neither of them by itself"
+
+
+def test_a_test_of_a_batch_catches_only_what_it_comes_to(tests):
+    sees, other = of("A.sees", 0.03, reached=[4]), of("A.blind", 0.01, reached=[3])
+    assert tests.caught_of([other, sees], [mutant(3), mutant(4)]) == [], "the failing test does not come to place 3"
 
 
 def test_a_run_goes_on_where_it_was(tests, tmp_path, monkeypatch):
     monkeypatch.setattr(writer_mutants, "digest_of_checkout", lambda: "one")
     results = writer_mutants.Results(tmp_path / "results.tsv", False)
     three = [mutant(2), mutant(3), mutant(4)]
-    writer_mutants.try_all(three, tests, results, 1, 0, 0.0)
+    writer_mutants.try_all(three, tests, results, 1, set(), 0.0)
     assert not results.caught and not results.survived, "the time is over"
-    writer_mutants.try_all(three[:2], tests, results, 1, 0, float("inf"))
+    writer_mutants.try_all(three[:2], tests, results, 1, set(), float("inf"))
     assert set(results.caught) == {three[1].key} and results.survived == {three[0].key: True}
-    tests.notice = lambda *_: pytest.fail("it has a result")
-    writer_mutants.try_all(three[:2], tests, results, 1, 0, float("inf"))
+    monkeypatch.setattr(tests, "_run", lambda *_, **__: pytest.fail("it has a result"))
+    writer_mutants.try_all(three[:2], tests, results, 1, set(), float("inf"))
+
+
+def test_slow_tests_get_groups_but_no_listed_mutants(tests, tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_mutants, "digest_of_checkout", lambda: "one")
+    monkeypatch.setattr(writer_mutants, "ALONE_SECONDS", 0.001)
+    results = writer_mutants.Results(tmp_path / "results.tsv", False)
+    three = [mutant(2), mutant(3), mutant(4)]
+    writer_mutants.try_all(three, tests, results, 1, {three[2].key}, float("inf"))
+    assert set(results.caught) == {three[1].key}
+    assert results.survived == {three[0].key: True, three[2].key: False}
+
+
+def test_the_test_that_caught_a_mutant_before_comes_first(tests, tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_mutants, "digest_of_checkout", lambda: "one")
+    monkeypatch.setattr(writer_mutants, "CAUGHT_BY", tmp_path / "caught_by.tsv")
+    results = writer_mutants.Results(tmp_path / "results.tsv", False)
+    results.add(mutant(3).key, "caught", "container_tests A.sees")
+    results.add(mutant(2).key, "survived")
+    writer_mutants.record([mutant(2), mutant(3)], results)
+    assert writer_mutants.caught_before() == {writer_mutants.short(mutant(3).key): "container_tests A.sees"}
+    fresh = writer_mutants.Results(tmp_path / "fresh.tsv", False)
+    writer_mutants.try_alone([mutant(3)], tests, fresh, 1, float("inf"))
+    assert runs(tests) == ["A.sees 3", "A.sees 3"] and set(fresh.caught) == {mutant(3).key}
 
 
 def test_the_sum_tells_what_is_left(capsys, monkeypatch):

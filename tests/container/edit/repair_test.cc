@@ -320,16 +320,21 @@ Bytes much_damaged() {
 TEST(Repair, EveryFailureOfAWriteOrSyncIsAnErrorAndTheFileOpensAsBeforeOrBetter) {
   const Bytes damaged = much_damaged();
   const std::uint32_t degraded_before = Opened(damaged).toc.header.degraded;
-  for (const FileCall call : {FileCall::kWrite, FileCall::kSync, FileCall::kRead}) {
+  for (const auto& [call, for_ever] : {std::pair{FileCall::kWrite, true},
+                                       {FileCall::kWrite, false},
+                                       {FileCall::kSync, true},
+                                       {FileCall::kSync, false},
+                                       {FileCall::kRead, true}}) {
     for (std::uint64_t nth = 0;; ++nth) {
       MemoryFile file(damaged);
-      file.fail(call, nth, true);
+      file.fail(call, nth, for_ever);
       const auto report = repair_file(file, "m.fatctx", {});
       const Opened after(file.bytes());
       EXPECT_EQ(after.toc.header.generation, 3U);
       EXPECT_EQ(after.toc.header.degraded & ~degraded_before, 0U) << "nothing else is damaged now";
       if (report.ok()) {
-        EXPECT_GE(nth, call == FileCall::kRead ? 20U : 6U);
+        EXPECT_LE(file.calls(call), nth) << "the call has failed";
+        EXPECT_GE(nth, call == FileCall::kRead ? 20U : call == FileCall::kWrite ? 6U : 2U);
         EXPECT_TRUE(file.bytes() == appended_sample());
         break;
       }
@@ -338,8 +343,17 @@ TEST(Repair, EveryFailureOfAWriteOrSyncIsAnErrorAndTheFileOpensAsBeforeOrBetter)
   }
 }
 
+void expect_restored(const RepairReport& report, const Bytes& bytes) {
+  for (const RestoredRange& restored : report.restored) {
+    const auto at = static_cast<std::ptrdiff_t>(restored.range.offset);
+    const auto end = at + static_cast<std::ptrdiff_t>(restored.range.size);
+    EXPECT_TRUE(std::equal(bytes.begin() + at, bytes.begin() + end, appended_sample().begin() + at)) << restored.what;
+  }
+}
+
 TEST(Repair, AReadThatFailsOnceIsAnErrorOfItsOwnAndNoDamage) {
   const Bytes damaged = much_damaged();
+  const std::uint32_t degraded_before = Opened(damaged).toc.header.degraded;
   for (const bool dry_run : {true, false}) {
     bool met = true;
     for (std::uint64_t nth = 0; met; ++nth) {
@@ -356,10 +370,34 @@ TEST(Repair, AReadThatFailsOnceIsAnErrorOfItsOwnAndNoDamage) {
                  "F13") {  // the only good copy of the table is damaged if it is unreadable
         EXPECT_TRUE(fails_with(report, ErrorCode::kIo));
         EXPECT_THAT(report.error().message, HasSubstr("a fault of the test"));
+        EXPECT_THAT(report.error().message, Not(HasSubstr("nothing in the file says"))) << "it is no damage";
       }
       EXPECT_TRUE(met || report.ok());
+      if (dry_run) {
+        EXPECT_TRUE(file.bytes() == damaged);
+      } else {
+        const Opened after(file.bytes());
+        EXPECT_EQ(after.toc.header.generation, 3U);
+        EXPECT_EQ(after.toc.header.degraded & ~degraded_before, 0U) << "nothing else is damaged now";
+        if (report.ok()) expect_restored(report.value(), file.bytes());
+      }
       if (HasFailure()) return;
     }
+  }
+}
+
+TEST(Repair, PayloadThatCannotBeReadIsNotTakenForDamaged) {
+  Bytes damaged = appended_sample();
+  const Opened opened(damaged);
+  damage(damaged, offset_of_leaves(opened.toc.toc, segment_of(opened, "weights")));
+  bool met = true;
+  for (std::uint64_t nth = 0; met; ++nth) {
+    SCOPED_TRACE(nth);
+    MemoryFile file(damaged);
+    file.fail(FileCall::kRead, nth, false);
+    const auto report = repair_file(file, "m.fatctx", {.threads = 1});
+    met = file.calls(FileCall::kRead) > nth;
+    EXPECT_TRUE(!report.ok() || file.bytes() == appended_sample()) << "the leaf hashes were given up";
   }
 }
 
@@ -464,11 +502,12 @@ TEST(Repair, SettlesAPairThatWasLeftBehindAndLostAMirror) {
   for (const std::size_t index : {1U, 3U}) {
     Bytes left_behind = with_pair_left_behind();
     damage(left_behind, kSlotOffsets[index]);
+    damage(left_behind, kPrologueOffsets[1]);
 
     const Repaired done = repaired(left_behind);
 
     ASSERT_TRUE(is_ok(done.report));
-    EXPECT_THAT(names_of(done.report.value()), ElementsAre("slot B0", "slot B1"));
+    EXPECT_THAT(names_of(done.report.value()), ElementsAre("prologue copy 1", "slot B0", "slot B1"));
     EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
     EXPECT_TRUE(done.bytes == appended_sample());
   }

@@ -6,9 +6,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "container/check/verify.h"
 #include "container/read/opened_file.h"
+#include "container/read/read_description.h"
 #include "container/write/toc_rows.h"
 #include "mapping/append_file.h"
 #include "support/appended.h"
@@ -102,6 +107,17 @@ std::vector<std::uint32_t> all_but(const Opened& opened, std::string_view name) 
     if (record.name != name) ids.push_back(record.id);
   }
   return ids;
+}
+
+ContainerDescription description_of(const std::string& path) {
+  const Opened opened(read_file(path));
+  return read_whole_description(opened.file, opened.toc.toc).value();
+}
+
+std::set<std::string> texts_of(const std::vector<DescribedOption>& options) {
+  std::set<std::string> texts;
+  for (const DescribedOption& one : options) texts.insert(one.owner + " " + one.key + " " + one.value);
+  return texts;
 }
 
 class Rewrite : public testing::Test {
@@ -509,6 +525,77 @@ TEST_F(Merge, WhatTheFilesSayOfTheModelIsJoinedAndWhatCannotBeIsTold) {
   const auto named = merge({"a", "b"}, "named", {.model_name = "both", .seal = true});
   ASSERT_TRUE(is_ok(named));
   EXPECT_TRUE(Opened(read_file(folder_.file("named"))).toc.header.sealed);
+  EXPECT_EQ(named.value().pack.warnings.size(), 1U) << "whoever names the model knows that the files name others";
+  EXPECT_EQ(named.value().generation, 1U);
+  const ContainerDescription said = description_of(folder_.file("named"));
+  EXPECT_EQ(said.name, "both");
+  EXPECT_EQ(texts_of(said.options), (std::set<std::string>{"cpu threads 4", "cpu mode fast", "htp vtcm 8"}));
+}
+
+TEST_F(Merge, OptionsOfOneKeyBelongToTheirOwners) {
+  PackOptions first;
+  first.options = {{"mode", "fast", "cpu"}};
+  PackOptions second;
+  second.options = {{"mode", "small", "htp"}};
+  pack_as("a", {support::binary_record("x", "v2", support::pattern(700, 1))}, first);
+  pack_as("b", {support::binary_record("y", "v3", support::pattern(700, 2))}, second);
+  const auto report = merge({"a", "b"}, "out");
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_TRUE(report.value().pack.warnings.empty());
+  EXPECT_EQ(texts_of(description_of(out_).options), (std::set<std::string>{"cpu mode fast", "htp mode small"}));
+}
+
+TEST_F(Merge, TheLargestExtentAndGranuleOfTheFilesAreKept) {
+  PackOptions large;
+  large.extent_log2 = 21;
+  PackOptions coarse;
+  coarse.granule_log2 = 16;
+  pack_as("large", {support::binary_record("x", "v2", support::pattern(700, 1))}, large);
+  pack_as("coarse", {support::binary_record("y", "v3", support::pattern(700, 2))}, coarse);
+  for (const auto& [a, b] : {std::pair{"large", "coarse"}, {"coarse", "large"}}) {
+    ASSERT_TRUE(is_ok(merge({a, b}, "out", {.overwrite = true})));
+    const Opened opened(read_file(out_));
+    EXPECT_EQ(opened.toc.header.extent_log2, 21);
+    EXPECT_EQ(opened.toc.header.granule_log2, 16);
+    expect_whole(out_);
+  }
+}
+
+TEST_F(Merge, BytesAreSharedIfAFileSharesThemUnlessSaidOtherwise) {
+  std::vector<PackRecord> chips = chip_records();
+  pack_as("shared", {chips[0], chips[1]}, sharing_by(Sharing::kBytes));
+  pack_as("plain", {support::binary_record("y", "v3", support::pattern(700, 2))});
+  const auto recipes = [](const std::string& path) {
+    const Opened opened(read_file(path));
+    return std::any_of(opened.toc.toc.records.begin(), opened.toc.toc.records.end(),
+                       [](const RecordInfo& record) { return record.recipe; });
+  };
+  ASSERT_TRUE(recipes(folder_.file("shared")));
+  for (const auto& [a, b] : {std::pair{"shared", "plain"}, {"plain", "shared"}}) {
+    ASSERT_TRUE(is_ok(merge({a, b}, "out", {.overwrite = true})));
+    EXPECT_TRUE(recipes(out_));
+    ASSERT_TRUE(is_ok(merge({a, b}, "out", {.overwrite = true, .sharing = Sharing::kPages})));
+    EXPECT_FALSE(recipes(out_));
+  }
+}
+
+TEST_F(Merge, NotesOfBothFilesAreKeptAndTheFullerDescription) {
+  const auto note = [](const std::string& value) { return EvidenceNote{"phone", "bench", "ms", value, "2026-11-22"}; };
+  PackRecord bare = support::binary_record("x", "v2", support::pattern(700, 1));
+  PackRecord told = bare;
+  bare.description.notes = {note("1"), note("2")};
+  told.description.notes = {note("2"), note("3")};
+  told.description.producer = "compiler 3";
+  pack_as("bare", {bare});
+  pack_as("told", {told});
+  for (const auto& [a, b] : {std::pair{"bare", "told"}, {"told", "bare"}}) {
+    ASSERT_TRUE(is_ok(merge({a, b}, "out", {.overwrite = true})));
+    const ContainerDescription said = description_of(out_);
+    const RecordDescription* const of_x = said.find(id_of(Opened(read_file(out_)), "x"));
+    ASSERT_NE(of_x, nullptr);
+    EXPECT_EQ(of_x->producer, "compiler 3");
+    EXPECT_EQ(of_x->notes.size(), 3U);
+  }
 }
 
 template <typename Fill>
