@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -214,11 +215,10 @@ Result<Manifest> manifest_of_flags(const RecordFlags& flags) {
     return Done{};
   };
   const std::string& group = flags.group.empty() ? flags.name : flags.group;
-  for (const std::string& model : flags.ep_contexts) {
-    FATCTX_ASSIGN(ImportedRecords imported, records_from_ep_context(model, group));
-    for (ManifestRecord& made : imported.records) add_default_vtcm(made.record);
-    FATCTX_TRY(add_all(std::move(imported)));
-  }
+  const std::size_t others = manifest.records.size();
+  for (const std::string& model : flags.ep_contexts) FATCTX_TRY(add_all(records_from_ep_context(model, group)));
+  // Not before: another model of the same binary may state it.
+  for (ManifestRecord& made : std::span(manifest.records).subspan(others)) add_default_vtcm(made.record);
   for (ManifestRecord& record : manifest.records) add_known_facts(rules.table, record.record.key);
   for (const std::string& dlc : flags.dlcs) {
     FATCTX_TRY(add_all(manifest_records_from_dlc(dlc, import_of(dlc, flags))));
