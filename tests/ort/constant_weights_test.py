@@ -11,6 +11,8 @@ import pytest
 from fatctx.onnxruntime import attach_weights
 from onnx import TensorProto, helper, numpy_helper
 
+import ort_sessions as s
+
 WIDE = 64
 
 
@@ -76,6 +78,8 @@ def test_external_data_of_constant_nodes_is_attached(command, tmp_path, route):
     assert set(table_of(tmp_path / "m.fatctx")) == {"c0", "c1"}
     (tmp_path / "w.bin").write_bytes(bytes(len(data)))  # a session that reads it computes zeros
     options = ort.SessionOptions()
+    if route == "file_buffers" and s.version() < (1, 31):
+        pytest.skip(f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
     attach_weights(options, tmp_path / "m.fatctx", model=tmp_path / "m.onnx", route=route)
     np.testing.assert_allclose(run(tmp_path / "m.onnx", options), expected, rtol=1e-5, atol=1e-6)
 

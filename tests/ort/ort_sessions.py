@@ -11,6 +11,12 @@ PROVIDER = "FatctxExecutionProvider"
 _registered = False
 
 
+def version() -> tuple[int, int]:
+    """Returns (1, 31) for ONNX Runtime 1.31.1."""
+    major, minor = ort.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
 def register(library: Path) -> None:
     """Registers the library, once in a process: ONNX Runtime refuses a name that it already has."""
     global _registered

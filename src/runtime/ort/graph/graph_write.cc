@@ -22,14 +22,18 @@ class GraphWriter {
   GraphWriter(GraphWeightFile& weights, std::set<std::string> inputs) : weights_(weights), inputs_(std::move(inputs)) {}
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
+    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
+    const std::set<std::string> made = main ? std::set<std::string>() : made_by(nodes);
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
       // An inner graph also lists the initializers that it uses from the outer graph.
       if (initializer.IsFromOuterScope()) continue;
+      // ONNX Runtime 1.27 also lists an output of the graph that was an initializer, and that a node makes now.
+      if (made.contains(initializer.GetName())) continue;
       // An initializer that callers of the model may replace is also listed as an input.
       if (main && inputs_.contains(initializer.GetName())) continue;
       FATCTX_TRY(write_initializer(initializer, *proto.add_initializer()));
     }
-    for (const Ort::ConstNode& node : graph.GetNodes()) FATCTX_TRY(write_node(node, *proto.add_node()));
+    for (const Ort::ConstNode& node : nodes) FATCTX_TRY(write_node(node, *proto.add_node()));
     return Done{};
   }
 
@@ -206,6 +210,16 @@ class GraphWriter {
     return Done{};
   }
 
+  static std::set<std::string> made_by(const std::vector<Ort::ConstNode>& nodes) {
+    std::set<std::string> names;
+    for (const Ort::ConstNode& node : nodes) {
+      for (const auto& output : node.GetOutputs()) {
+        if (output != nullptr) names.insert(output.GetName());
+      }
+    }
+    return names;
+  }
+
   GraphWeightFile& weights_;
   std::set<std::string> inputs_;
   std::set<std::string> domains_;
@@ -243,6 +257,14 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   for (const auto& input : fused.GetInputs()) FATCTX_TRY(GraphWriter::write_port(input, *proto.add_input(), false));
   for (const auto& output : fused.GetOutputs()) FATCTX_TRY(GraphWriter::write_port(output, *proto.add_output(), true));
   FATCTX_TRY(writer.write(graph, proto, true));
+  if (const auto open = value_from_nowhere(proto)) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("graph \"{}\", the body of a node, takes \"{}\" from the graph around it, which is an input "
+                    "that nothing else takes; ONNX Runtime before 1.27 does not hand such an input to a "
+                    "compiled model: compile and run it with a newer one",
+                    open->graph, open->name)};
+  }
   for (const Ort::OperatorSet& opset : graph.GetOperatorSets()) {
     // Skips unused domains: ONNX Runtime lists every domain it knows, with versions that other builds may not have.
     if (!opset.domain.empty() && !writer.domains().contains(opset.domain)) continue;
