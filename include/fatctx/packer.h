@@ -106,7 +106,7 @@ struct PackRecord {
   std::vector<PackRange> ranges = {};
   // Allows a second copy of a record that already belongs to a file (PackSource::loaded).
   bool copy = false;
-  // Doubts about what is stated here, such as those of complete_target(). The report's warnings repeat them after the
+  // Doubts about this description, such as those of complete_target(). The report's warnings repeat them after the
   // record's name; they are not kept in the file.
   std::vector<std::string> warnings = {};
 };

@@ -196,7 +196,7 @@ void bind_pack_record(nb::module_& module) {
           "table, or that no device gets.")
       .def_ro("name", &PackRecord::name)
       .def_prop_ro(
-          "backend", [](const PackRecord& self) { return self.key.backend; }, "Of the target, as the others here.")
+          "backend", [](const PackRecord& self) { return self.key.backend; }, "A part of the target.")
       .def_prop_ro(
           "qnn_soc", [](const PackRecord& self) { return self.key.qnn_soc; }, "Vendor number; 0: none.")
       .def_prop_ro("part", [](const PackRecord& self) { return self.key.part; })

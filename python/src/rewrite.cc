@@ -80,6 +80,11 @@ TargetFilter filter_from(nb::handle target) {
   if (nb::isinstance<nb::str>(target)) {
     TargetFilter filter;
     filter.arch = nb::cast<std::string>(target);
+    const std::size_t colon = filter.arch.find(':');
+    if (colon != std::string::npos && !filter.arch.starts_with("kernel:")) {
+      filter.backend = filter.arch.substr(0, colon);
+      filter.arch.erase(0, colon + 1);
+    }
     return complete_filter(std::move(filter), SocTable::built_in());
   }
   if (!nb::isinstance<nb::dict>(target)) {
@@ -227,7 +232,7 @@ void bind_fewer(nb::module_& module) {
       "`keep` are dictionaries of fields of the key: group, unit, backend, qnn_soc, part, arch, features, vtcm_mb,\n"
       "sdk, variant, generic. A record fits one if it has all of its fields: {\"backend\": \"htp\", \"qnn_soc\": 57}.\n"
       "`arch` may be a SoC in the words of Device.from_text(). A text instead of a dictionary is such an `arch`:\n"
-      "keep=\"SM8650\", keep=[\"57\", \"Snapdragon 8 Elite\", \"x86-64-v3\"].\n"
+      "keep=\"SM8650\", keep=[\"57\", \"Snapdragon 8 Elite\", \"cpu:x86-64-v3\"].\n"
       "The new file keeps: context binaries that fit, the weights that they refer to, and what belongs to no "
       "target.\n\n"
       "Raises what compact() raises, NoMatch (no context binary fits one of them), TypeError.");

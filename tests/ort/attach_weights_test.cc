@@ -244,6 +244,7 @@ TEST_F(AttachWeights, AModelWithItsWeightsInsideTakesNothingFromFiles) {
 }
 
 TEST_F(AttachWeights, WithoutTheModelOnnxRuntimeNamesAFileThatNoBlobStandsFor) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   std::vector<OnnxTensor> elsewhere = tensors_;
   for (OnnxTensor& tensor : elsewhere) tensor.location = "other.bin";
   Ort::SessionOptions options = session_options();
@@ -319,7 +320,7 @@ TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
   ASSERT_TRUE(is_ok(attached));
   EXPECT_EQ(attached.value().report().blobs[0].access_path, AccessPath::kStitched);
   EXPECT_EQ(attached.value().report().blobs[0].process_bytes, 0U);
-  Ort::Session session = session_of(model_alone(model), options);
+  Ort::Session session = session_of(runtime_borrows() ? model_alone(model) : model_file(model), options);
   EXPECT_LE(greatest_difference(run(session, kWide), expected), kTolerance);
 }
 
@@ -358,6 +359,7 @@ TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
 }
 
 TEST_F(AttachWeights, WhichBlobIsMeantMustBeClear) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   std::vector<PackRecord> records = {weight_blob("first", tensors_), weight_blob("second", tensors_),
                                      weight_blob("unnamed", tensors_, ""), weight_blob("bare", {}, "bare.bin")};
   for (std::uint32_t i = 0; i < records.size(); ++i) records[i].source.bytes = matrix_bytes(kWidth, kCount, 1 + i);

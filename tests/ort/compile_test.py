@@ -679,6 +679,8 @@ def with_branches(*weights) -> onnx.ModelProto:
     (s.layers([4] * 200), "graph.onnx"),
 ], ids=["weights", "weights of a branch", "graph"])
 def test_a_disk_without_room_for_what_is_worked_on_is_named(tmp_path, proto, name):
+    if s.version() < (1, 27) and any(node.op_type == "If" for node in proto.graph.node):
+        pytest.skip("ONNX Runtime before 1.27 hands a compiled model no input that only the bodies of its nodes take")
     model = s.save(proto, tmp_path / "m.onnx")
     with full_disk(8192), pytest.raises(Exception, match=f"{name}: cannot be written; is the disk full?"):
         s.compile_model(model, tmp_path / "m_ctx.onnx")

@@ -128,8 +128,8 @@ typedef struct fatctx_pack_record {
   // view may be closed when the call has returned. {0}: none
   fatctx_view loaded;
   uint32_t copy;
-  // 1: a target that no device gets is no error, and one that contradicts the table is kept as it is stated, with a
-  // warning in the report; 0
+  // 1: takes a target that no device gets. One that contradicts the table is kept as it is stated, with a warning in
+  // the report; 0
   uint32_t allow_unreachable;
   fatctx_soc_table soc_table;  // completes the target; {0}: the built-in one
 } fatctx_pack_record;

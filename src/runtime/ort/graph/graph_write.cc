@@ -23,12 +23,13 @@ class GraphWriter {
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
     const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
-    const std::set<std::string> made = main ? std::set<std::string>() : made_by(nodes);
+    std::set<std::string> defined = main ? std::set<std::string>() : made_by(nodes);
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
       // An inner graph also lists the initializers that it uses from the outer graph.
       if (initializer.IsFromOuterScope()) continue;
-      // ONNX Runtime 1.27 also lists an output of the graph that was an initializer, and that a node makes now.
-      if (made.contains(initializer.GetName())) continue;
+      // Of an inner graph, ONNX Runtime 1.23 lists an initializer that is an output twice. ONNX Runtime 1.27 lists it
+      // although a node makes it.
+      if (!defined.insert(initializer.GetName()).second) continue;
       // An initializer that callers of the model may replace is also listed as an input.
       if (main && inputs_.contains(initializer.GetName())) continue;
       FATCTX_TRY(write_initializer(initializer, *proto.add_initializer()));
