@@ -18,8 +18,9 @@ from fatctx import _onnx_data  # noqa: E402
 from fatctx.onnxruntime import attach_weights  # noqa: E402
 from onnx_models import WIDTH, chain, matrices, model, outside, pack, save_outside  # noqa: E402
 from process_memory import mappings  # noqa: E402
+import ort_sessions as s  # noqa: E402
 
-BORROWS = tuple(int(part) for part in ort.__version__.split(".")[:2]) >= (1, 31)
+BORROWS = s.version() >= (1, 31)
 BY_DEFAULT = "file_buffers" if BORROWS else "initializers"
 needs_borrowing = pytest.mark.skipif(
     not BORROWS, reason=f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
@@ -66,6 +67,7 @@ def test_sessions_compute_what_ordinary_ones_do(net, route, disable_prepacking):
     assert blob.copied_tensors == blob.copied_bytes == blob.process_bytes == 0
 
 
+@s.needs_no_file
 @pytest.mark.parametrize("source", [fatctx.open, str, lambda path: fatctx.open_memory(path.read_bytes())])
 def test_a_container_may_come_in_any_way(net, source):
     path, file, expected = net

@@ -55,6 +55,7 @@ def table_of(container) -> dict:
     return {name: (view.offset_in_blob, tuple(view.shape)) for name, view in opened.tensors(blob.id).items()}
 
 
+@s.needs_no_file
 def test_weights_inside_of_constant_nodes_are_packed_exported_and_attached(command, tmp_path):
     proto, _ = with_constants()
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
@@ -84,6 +85,7 @@ def test_external_data_of_constant_nodes_is_attached(command, tmp_path, route):
     np.testing.assert_allclose(run(tmp_path / "m.onnx", options), expected, rtol=1e-5, atol=1e-6)
 
 
+@s.needs_no_file
 def test_a_real_model_of_constant_nodes(command, tmp_path):
     spec = importlib.util.find_spec("rapidocr")
     if spec is None:

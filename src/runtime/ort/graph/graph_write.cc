@@ -22,19 +22,14 @@ class GraphWriter {
   GraphWriter(GraphWeightFile& weights, std::set<std::string> inputs) : weights_(weights), inputs_(std::move(inputs)) {}
 
   Status write(const Ort::ConstGraph& graph, onnx::GraphProto& proto, bool main) {
-    const std::vector<Ort::ConstNode> nodes = graph.GetNodes();
-    std::set<std::string> defined = main ? std::set<std::string>() : made_by(nodes);
     for (const Ort::ConstValueInfo& initializer : graph.GetInitializers()) {
       // An inner graph also lists the initializers that it uses from the outer graph.
       if (initializer.IsFromOuterScope()) continue;
-      // Of an inner graph, ONNX Runtime 1.23 lists an initializer that is an output twice. ONNX Runtime 1.27 lists it
-      // although a node makes it.
-      if (!defined.insert(initializer.GetName()).second) continue;
       // An initializer that callers of the model may replace is also listed as an input.
       if (main && inputs_.contains(initializer.GetName())) continue;
       FATCTX_TRY(write_initializer(initializer, *proto.add_initializer()));
     }
-    for (const Ort::ConstNode& node : nodes) FATCTX_TRY(write_node(node, *proto.add_node()));
+    for (const Ort::ConstNode& node : graph.GetNodes()) FATCTX_TRY(write_node(node, *proto.add_node()));
     return Done{};
   }
 
@@ -209,16 +204,6 @@ class GraphWriter {
       FATCTX_TRY(write_attribute(node, attribute, *proto.add_attribute()));
     }
     return Done{};
-  }
-
-  static std::set<std::string> made_by(const std::vector<Ort::ConstNode>& nodes) {
-    std::set<std::string> names;
-    for (const Ort::ConstNode& node : nodes) {
-      for (const auto& output : node.GetOutputs()) {
-        if (output != nullptr) names.insert(output.GetName());
-      }
-    }
-    return names;
   }
 
   GraphWeightFile& weights_;
