@@ -36,8 +36,31 @@ if(OnnxRuntime_FOUND AND NOT TARGET OnnxRuntime::headers)
   set_target_properties(OnnxRuntime::headers PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${OnnxRuntime_INCLUDE_DIR}
     INTERFACE_INCLUDE_DIRECTORIES ${OnnxRuntime_INCLUDE_DIR})
   if(OnnxRuntime_LIBRARY)
-    add_library(OnnxRuntime::onnxruntime UNKNOWN IMPORTED)
-    set_target_properties(OnnxRuntime::onnxruntime PROPERTIES IMPORTED_LOCATION ${OnnxRuntime_LIBRARY}
-      INTERFACE_LINK_LIBRARIES OnnxRuntime::headers)
+    add_library(OnnxRuntime::library UNKNOWN IMPORTED)
+    set_target_properties(OnnxRuntime::library PROPERTIES IMPORTED_LOCATION ${OnnxRuntime_LIBRARY})
+    add_library(OnnxRuntime::onnxruntime INTERFACE IMPORTED)
+    set_target_properties(OnnxRuntime::onnxruntime PROPERTIES
+      INTERFACE_LINK_LIBRARIES "OnnxRuntime::library;OnnxRuntime::headers")
+    # The one function that programs call is OrtGetApiBase, and it is stable. In the official libraries, its symbol has
+    # the version of the library ("VERS_1.31.1"), so a program that is linked with one of them starts with no other. A
+    # stand-in of the same name, without versions, comes first on the line of the linker; no program loads it.
+    set(OnnxRuntime_soname "")
+    if(CMAKE_READELF)
+      execute_process(COMMAND ${CMAKE_READELF} -d ${OnnxRuntime_LIBRARY} OUTPUT_VARIABLE OnnxRuntime_dynamic ERROR_QUIET)
+      if(OnnxRuntime_dynamic MATCHES "SONAME[^\n]*\\[([^]]+)\\]")
+        set(OnnxRuntime_soname ${CMAKE_MATCH_1})
+      endif()
+    endif()
+    if(OnnxRuntime_soname)
+      set(OnnxRuntime_source ${CMAKE_BINARY_DIR}/onnxruntime_link.cc)
+      file(CONFIGURE OUTPUT ${OnnxRuntime_source} CONTENT
+        "extern \"C\" __attribute__((visibility(\"default\"))) const void* OrtGetApiBase() { return nullptr; }\n")
+      add_library(onnxruntime_link SHARED ${OnnxRuntime_source})
+      # The file has another name than the one that programs look for.
+      set_target_properties(onnxruntime_link PROPERTIES NO_SONAME ON)
+      target_link_options(onnxruntime_link PRIVATE LINKER:-soname,${OnnxRuntime_soname})
+      set_property(TARGET OnnxRuntime::onnxruntime PROPERTY
+        INTERFACE_LINK_LIBRARIES "onnxruntime_link;OnnxRuntime::library;OnnxRuntime::headers")
+    endif()
   endif()
 endif()

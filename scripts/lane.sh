@@ -124,6 +124,63 @@ lane_real() {
   return $code
 }
 
+# test_version VERSION REPORT...: runs the provider's tests with one ONNX Runtime; each writes its report.
+test_version() {
+  local version=$1 place=$PWD/build/versions/$1 code=0 program
+  shift
+  # Programs find the library there, except those whose own path comes first: versions_setup.sh wraps them.
+  export LD_LIBRARY_PATH=$place/libraries FATCTX_BUILD=$place/tree FATCTX_ORT_VERSION=$version
+  "$place/bin/python" -m pytest tests/ort -q -rs -n "$JOBS" --dist loadfile --import-mode=importlib -p no:cacheprovider \
+    -o python_files='*_test.py test_*.py' -o junit_suite_name="onnxruntime $version" --junit-prefix="onnxruntime-$version" \
+    --junitxml="$1" || code=$?
+  shift
+  for program in ort_tests ort_parts_tests; do
+    "build/release/tests/$program" --gtest_brief=1 "--gtest_output=xml:$1" || code=$?
+    [[ ! -f $1 ]] || sed -i "s/ classname=\"/&onnxruntime-$version./" "$1"
+    shift
+  done
+  return $code
+}
+
+# The provider's tests with other versions of ONNX Runtime, and the one library that the release build made;
+# scripts/versions_setup.sh comes first.
+lane_versions() {
+  local -r library=build/release/src/libfatctx_ort.so table=build/check/versions.md
+  local version hash report code=0 counted reports
+  scripts/build.sh
+  if [[ ! -f $library || ! -x build/release/tests/ort_tests ]]; then
+    missing_for versions "the provider of this build (scripts/ort_setup.sh)"
+    return 0
+  fi
+  hash=$(sha256sum "$library")
+  scripts/versions_setup.sh --no-install || true
+  printf '| ONNX Runtime | passed | failed | skipped |\n|---|---|---|---|\n' >"$table"
+  while read -r version; do
+    if [[ ! -d build/versions/$version/tree ]]; then
+      count skipped 1 # the set-up has printed why
+      printf '| %s | not tested | | |\n' "$version" >>"$table"
+      continue
+    fi
+    reports=("$PWD/build/check/versions-$version."{python,ort_tests,ort_parts_tests}.xml)
+    rm -f "${reports[@]}"
+    printf '\n== onnxruntime %s\n' "$version"
+    (test_version "$version" "${reports[@]}") || code=$?
+    counted=''
+    for report in "${reports[@]}"; do
+      counted+=$([[ -f $report ]] && .venv/bin/python scripts/count_report.py "$report" || printf 'failed 1')$'\n'
+    done
+    printf '%s' "$counted" >>"$COUNTS"
+    printf '%s' "$counted" | awk -v version="$version" '{ sum[$1] += $2 }
+      END { printf "| %s | %d | %d | %d |\n", version, sum["passed"], sum["failed"], sum["skipped"] }' >>"$table"
+  done < <(sed -n 's/^onnxruntime==\(.*\)$/\1/p' scripts/versions_requirements.txt)
+  # Another library would have been tested with another version.
+  if [[ $(sha256sum "$library") != "$hash" ]]; then
+    printf '%s was built anew meanwhile\n' "$library"
+    count failed 1
+  fi
+  return $code
+}
+
 # missing_for LANE THING...: skips the lane and prints why. A missing thing is never a passed test.
 missing_for() {
   local lane=$1
@@ -267,7 +324,9 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | real | qnn) "lane_$LANE" ;;
+  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | real | versions | qnn)
+    "lane_$LANE"
+    ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
 esac
 ! grep -q '^failed [1-9]' "$COUNTS"

@@ -106,6 +106,9 @@ struct PackRecord {
   std::vector<PackRange> ranges = {};
   // Allows a second copy of a record that already belongs to a file (PackSource::loaded).
   bool copy = false;
+  // Doubts about this description, such as those of complete_target(). The report's warnings repeat them after the
+  // record's name; they are not kept in the file.
+  std::vector<std::string> warnings = {};
 };
 
 enum class Sharing : std::uint8_t { kOff, kPages, kBytes };

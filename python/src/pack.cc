@@ -16,6 +16,7 @@
 
 #include "errors.h"
 #include "fatctx/packer.h"
+#include "fatctx/targets.h"
 #include "held_buffer.h"
 #include "progress.h"
 #include "records.h"
@@ -96,6 +97,17 @@ void bind_pack_tensor(nb::module_& module) {
       });
 }
 
+// Completes the target of a context binary, as every way to state one does.
+void complete_target_of(PackRecord& record, const std::optional<SocTable>& soc_table, bool allow_unreachable) {
+  if (record.type != RecordType::kContextBinary) return;
+  auto completed = complete_target(record.key, soc_table ? *soc_table : SocTable::built_in(), allow_unreachable);
+  if (!completed.ok()) {
+    raise_error(in_context(std::move(completed).error(), fmt::format("record \"{}\"", record.name)));
+  }
+  record.key = std::move(completed.value().key);
+  record.warnings = std::move(completed.value().warnings);
+}
+
 void bind_pack_record(nb::module_& module) {
   nb::class_<PackRecord>(module, "PackRecord",
                          "A record to be packed: its type, name, bytes, and what it was built for.\n\n"
@@ -109,7 +121,8 @@ void bind_pack_record(nb::module_& module) {
              std::vector<PackTensor> tensors, std::string producer, std::string format, nb::handle options,
              std::vector<DescribedGraph> graphs, const std::string& codec, bool own_extent,
              std::vector<std::tuple<std::string, std::uint64_t, std::uint64_t>> ranges,
-             const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source, bool copy) {
+             const std::optional<std::pair<std::uint64_t, std::uint64_t>>& part_of_source, bool copy,
+             const std::optional<SocTable>& soc_table, bool allow_unreachable) {
             PackRecord record;
             record.type = known_word(record_type_from_name(type), "type", type, &record_type_name);
             record.codec = known_word(codec_from_name(codec), "codec", codec, &codec_name);
@@ -130,6 +143,7 @@ void bind_pack_record(nb::module_& module) {
                           .api = version_from(api),
                           .blob = version_from(blob),
                           .generic = generic};
+            complete_target_of(record, soc_table, allow_unreachable);
             record.weights = std::move(weights);
             record.tensors = std::move(tensors);
             record.description.producer = std::move(producer);
@@ -149,6 +163,7 @@ void bind_pack_record(nb::module_& module) {
           nb::arg("producer") = "", nb::arg("format") = "", nb::arg("options") = nb::none(),
           nb::arg("graphs") = nb::list(), nb::arg("codec") = "none", nb::arg("own_extent") = false,
           nb::arg("ranges") = nb::list(), nb::arg("source_part") = nb::none(), nb::arg("copy") = false,
+          nb::arg("soc_table") = nb::none(), nb::arg("allow_unreachable") = false,
           nb::sig("def __init__(self, type: str, name: str, source: str | os.PathLike | Buffer, *, group: str = '', "
                   "unit: str = '', backend: str = '', qnn_soc: int = 0, part: str = '', arch: str = '', "
                   "features: typing.Sequence[str] = (), vtcm_mb: int = 0, sdk: str = '', variant: str = '', "
@@ -157,7 +172,8 @@ void bind_pack_record(nb::module_& module) {
                   "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
                   "graphs: typing.Sequence[DescribedGraph] = (), codec: str = 'none', "
                   "own_extent: bool = False, ranges: typing.Sequence[tuple[str, int, int]] = (), "
-                  "source_part: tuple[int, int] | None = None, copy: bool = False) -> None"),
+                  "source_part: tuple[int, int] | None = None, copy: bool = False, "
+                  "soc_table: SocTable | None = None, allow_unreachable: bool = False) -> None"),
           "codec=\"lz4\" is for source models and opaque records, which nobody maps; the record is stored as a frame "
           "if\n"
           "that makes it smaller and it is not above 1 GiB, else as it is. Such a record is read, not viewed.\n"
@@ -171,8 +187,23 @@ void bind_pack_record(nb::module_& module) {
           "of\n"
           "its bytes is meant; they are not copied before they are written. Without it adding such a record raises\n"
           "OperationNotPermitted.\n\n"
-          "Raises InvalidArgument for an unknown type or a version that cannot be read.")
+          "For a context binary of backend \"htp\", `arch` may also be a SoC in the words of Device.from_text():\n"
+          "\"SM8650\", \"57\", \"Snapdragon 8 Gen 3\". `soc_table` (None: the built-in one) fills in the empty ones "
+          "of\n"
+          "part, qnn_soc, arch and vtcm_mb. allow_unreachable=True takes a target that no device gets, and keeps one\n"
+          "that contradicts the table as it is stated, with a warning in the report of pack() or append().\n\n"
+          "Raises InvalidArgument for an unknown type, a version that cannot be read, a target that contradicts the\n"
+          "table, or that no device gets.")
       .def_ro("name", &PackRecord::name)
+      .def_prop_ro(
+          "backend", [](const PackRecord& self) { return self.key.backend; }, "A part of the target.")
+      .def_prop_ro(
+          "qnn_soc", [](const PackRecord& self) { return self.key.qnn_soc; }, "Vendor number; 0: none.")
+      .def_prop_ro("part", [](const PackRecord& self) { return self.key.part; })
+      .def_prop_ro("arch", [](const PackRecord& self) { return self.key.arch; })
+      .def_prop_ro(
+          "vtcm_mb", [](const PackRecord& self) { return self.key.vtcm_mb; }, "0: not stated.")
+      .def_ro("warnings", &PackRecord::warnings, "Contradictions that allow_unreachable=True kept.")
       .def_prop_ro("codec", [](const PackRecord& self) { return to_str(codec_name(self.codec)); })
       .def_prop_ro("type", [](const PackRecord& self) { return to_str(record_type_name(self.type)); })
       .def_ro("own_extent", &PackRecord::own_extent)

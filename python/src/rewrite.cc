@@ -14,6 +14,7 @@
 #include "container.h"
 #include "errors.h"
 #include "fatctx/rewrite.h"
+#include "fatctx/targets.h"
 #include "keywords.h"
 #include "pack.h"
 #include "progress.h"
@@ -76,9 +77,21 @@ std::vector<std::uint32_t> all_but(const Container& container, nb::handle record
 }
 
 TargetFilter filter_from(nb::handle target) {
+  if (nb::isinstance<nb::str>(target)) {
+    TargetFilter filter;
+    filter.arch = nb::cast<std::string>(target);
+    const std::size_t colon = filter.arch.find(':');
+    if (colon != std::string::npos && !filter.arch.starts_with("kernel:")) {
+      filter.backend = filter.arch.substr(0, colon);
+      filter.arch.erase(0, colon + 1);
+    }
+    return complete_filter(std::move(filter), SocTable::built_in());
+  }
   if (!nb::isinstance<nb::dict>(target)) {
-    const std::string text = "keep: expected dicts such as {\"backend\": \"cpu\", \"arch\": \"x86-64-v3\"}, found " +
-                             nb::cast<std::string>(nb::repr(target));
+    const std::string text =
+        "keep: expected dicts such as {\"backend\": \"cpu\", \"arch\": \"x86-64-v3\"}, or a SoC or an arch as str, "
+        "found " +
+        nb::cast<std::string>(nb::repr(target));
     throw nb::type_error(text.c_str());
   }
   nb::dict fields = nb::cast<nb::dict>(target.attr("copy")());
@@ -96,13 +109,13 @@ TargetFilter filter_from(nb::handle target) {
   filter.generic = take_keyword(fields, "generic", false, "a bool");
   refuse_unknown_keywords(fields,
                           "group, unit, backend, qnn_soc, part, arch, features, vtcm_mb, sdk, variant, generic");
-  return filter;
+  return complete_filter(std::move(filter), SocTable::built_in());
 }
 
-// Returns the records for these targets. `targets` is one dictionary, or an iterable of them.
+// Returns the records for these targets. `targets` is one dictionary or text, or an iterable of them.
 std::vector<std::uint32_t> left_for(const Container& container, nb::handle targets) {
   std::vector<TargetFilter> filters;
-  if (nb::isinstance<nb::dict>(targets)) {
+  if (nb::isinstance<nb::dict>(targets) || nb::isinstance<nb::str>(targets)) {
     filters.push_back(filter_from(targets));
   } else {
     for (const nb::handle target : nb::iter(targets)) filters.push_back(filter_from(target));
@@ -212,11 +225,14 @@ void bind_fewer(nb::module_& module) {
       nb::arg("path"), nb::arg("keep"), nb::arg("out") = nb::none(), nb::kw_only(), nb::arg("seal") = nb::none(),
       nb::arg("sharing") = nb::none(), nb::arg("max_pieces") = 4096, nb::arg("overwrite") = false,
       nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
-      nb::sig("def strip(path: str | os.PathLike, keep: dict[str, object] | typing.Iterable[dict[str, object]], "
+      nb::sig("def strip(path: str | os.PathLike, "
+              "keep: dict[str, object] | str | typing.Iterable[dict[str, object] | str], "
               "out: str | os.PathLike | None = None, *, seal: bool | None = None, " FATCTX_HOW_KEYWORDS),
       "Writes a container anew for some targets only. The rest is as for compact().\n\n"
       "`keep` are dictionaries of fields of the key: group, unit, backend, qnn_soc, part, arch, features, vtcm_mb,\n"
       "sdk, variant, generic. A record fits one if it has all of its fields: {\"backend\": \"htp\", \"qnn_soc\": 57}.\n"
+      "`arch` may be a SoC in the words of Device.from_text(). A text instead of a dictionary is such an `arch`:\n"
+      "keep=\"SM8650\", keep=[\"57\", \"Snapdragon 8 Elite\", \"cpu:x86-64-v3\"].\n"
       "The new file keeps: context binaries that fit, the weights that they refer to, and what belongs to no "
       "target.\n\n"
       "Raises what compact() raises, NoMatch (no context binary fits one of them), TypeError.");

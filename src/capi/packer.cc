@@ -6,6 +6,7 @@
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_irpa.h"
 #include "fatctx/import_safetensors.h"
+#include "fatctx/targets.h"
 
 namespace fatctx::capi {
 namespace {
@@ -128,6 +129,21 @@ Result<std::optional<ByteRange>> part_in(const fatctx_pack_record& record) {
                "source_offset or source_size is set, but source_is_part is not: set it to take a part of the file"};
 }
 
+// Completes the target of a context binary, as every way to state one does.
+Status complete_target_of(PackRecord& record, fatctx_soc_table table, bool allow_unreachable) {
+  SocTable known = SocTable::built_in();
+  if (table.id != 0) {
+    FATCTX_ASSIGN(const auto own, find(table));
+    known = *own;
+  }
+  if (record.type != RecordType::kContextBinary) return Done{};
+  auto completed = complete_target(record.key, known, allow_unreachable);
+  if (!completed.ok()) return in_context(std::move(completed).error(), fmt::format("record \"{}\"", record.name));
+  record.key = std::move(completed.value().key);
+  record.warnings = std::move(completed.value().warnings);
+  return Done{};
+}
+
 Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   fatctx_pack_options given = {};
   fatctx_pack_options_init(&given, sizeof given);
@@ -215,6 +231,7 @@ Result<PackRecord> pack_record_in(const fatctx_pack_record* record) {
                 .api = version_in(given.api),
                 .blob = version_in(given.blob),
                 .generic = given.generic != 0};
+  FATCTX_TRY(complete_target_of(result, given.soc_table, given.allow_unreachable != 0));
   FATCTX_ASSIGN(const auto weights, array_in(given.weights, given.weight_count, "weights"));
   for (const char* name : weights) {
     FATCTX_TRY(not_null(name, "the name of a weight blob"));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "capi/objects.h"
+#include "fatctx/targets.h"
 
 namespace fatctx::capi {
 namespace {
@@ -89,6 +90,7 @@ Result<std::vector<TargetFilter>> filters_in(const fatctx_target_filter* filters
     wanted.sdk = version_in(filter.sdk);
     wanted.variant = text_in(filter.variant);
     wanted.generic = filter.generic != 0;
+    wanted = complete_filter(std::move(wanted), SocTable::built_in());
   }
   return result;
 }

@@ -93,7 +93,9 @@ TEST_F(AttachWeights, SessionsComputeWhatOrdinaryOnesDo) {
   const std::vector<float> expected = ordinary_result(model_, data_);
   const Container open = container();
 
-  for (const AttachRoute route : {AttachRoute::kAuto, AttachRoute::kFileBuffers, AttachRoute::kInitializers}) {
+  std::vector<AttachRoute> all = routes();
+  all.push_back(AttachRoute::kAuto);
+  for (const AttachRoute route : all) {
     for (const bool disable_prepacking : {true, false}) {
       SCOPED_TRACE(std::string(attach_route_name(route)) + (disable_prepacking ? "" : ", prepacked"));
       Ort::SessionOptions options = session_options();
@@ -101,7 +103,8 @@ TEST_F(AttachWeights, SessionsComputeWhatOrdinaryOnesDo) {
           attach(options, open, {.route = route, .model = view_of(model_), .disable_prepacking = disable_prepacking});
       ASSERT_TRUE(is_ok(attached));
       // kInitializers needs the name of the file to exist; kFileBuffers does not.
-      const std::string path = route == AttachRoute::kInitializers ? model_file(model_) : model_alone(model_);
+      const bool by_name = route == AttachRoute::kInitializers || !runtime_borrows();
+      const std::string path = by_name ? model_file(model_) : model_alone(model_);
       Ort::Session session = session_of(path, options);
       EXPECT_LE(greatest_difference(run(session), expected), kTolerance);
       EXPECT_EQ(options_entry(options, "session.disable_prepacking"), disable_prepacking ? "1" : "none");
@@ -116,7 +119,7 @@ TEST_F(AttachWeights, TheReportSaysWhatWasHandedOver) {
 
   ASSERT_TRUE(is_ok(attached));
   const AttachReport& report = attached.value().report();
-  EXPECT_EQ(report.route, AttachRoute::kFileBuffers);
+  EXPECT_EQ(report.route, routes().front());
   EXPECT_EQ(report.runtime_version, OrtGetApiBase()->GetVersionString());
   EXPECT_EQ(report.size_bytes, kCount * kMatrixSize);
   EXPECT_EQ(report.tensor_count, kCount);
@@ -132,6 +135,7 @@ TEST_F(AttachWeights, TheReportSaysWhatWasHandedOver) {
 }
 
 TEST_F(AttachWeights, AModelOutOfMemoryNeedsNoFileAtAll) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   const std::vector<float> expected = ordinary_result(model_, data_);
   Ort::SessionOptions options = session_options();
   const auto attached = attach(options, container());
@@ -146,7 +150,7 @@ TEST_F(AttachWeights, TheMappingLivesWhateverGoesFirst) {
   const std::string path = container_file(data_);
   const std::string model = model_file(model_);
   const std::vector<float> expected = ordinary_result(model_, data_);
-  for (const AttachRoute route : {AttachRoute::kFileBuffers, AttachRoute::kInitializers}) {
+  for (const AttachRoute route : routes()) {
     SCOPED_TRACE(attach_route_name(route));
     std::optional<Ort::SessionOptions> options = session_options();
     std::optional<Container> open = Container::open(path).value();
@@ -175,7 +179,7 @@ TEST_F(AttachWeights, ADamagedContainerIsAnErrorBeforeASessionExists) {
   support::write_file(path, bytes);
   const Container open = Container::open(path).value();
 
-  for (const AttachRoute route : {AttachRoute::kFileBuffers, AttachRoute::kInitializers}) {
+  for (const AttachRoute route : routes()) {
     Ort::SessionOptions options = session_options();
 
     const auto attached = attach(options, open, {.route = route});
@@ -204,7 +208,7 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
   const Container open = container();
   Ort::SessionOptions options = session_options();
 
-  for (const AttachRoute route : {AttachRoute::kFileBuffers, AttachRoute::kInitializers}) {
+  for (const AttachRoute route : routes()) {
     const auto file = attach(options, open, {.route = route, .model = view_of(other_file)});
     ASSERT_TRUE(fails_with(file, ErrorCode::kNotFound));
     EXPECT_THAT(file.error().message, HasSubstr("\"w0\" in \"other.bin\""));
@@ -227,6 +231,7 @@ TEST_F(AttachWeights, AContainerOfAnotherModelIsRefusedAndListsWhatItHas) {
 }
 
 TEST_F(AttachWeights, AModelWithItsWeightsInsideTakesNothingFromFiles) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   const std::string inside = support::model(support::matrices(kWidth, {}));
   const Container open = container();
   Ort::SessionOptions options = session_options();
@@ -239,6 +244,7 @@ TEST_F(AttachWeights, AModelWithItsWeightsInsideTakesNothingFromFiles) {
 }
 
 TEST_F(AttachWeights, WithoutTheModelOnnxRuntimeNamesAFileThatNoBlobStandsFor) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   std::vector<OnnxTensor> elsewhere = tensors_;
   for (OnnxTensor& tensor : elsewhere) tensor.location = "other.bin";
   Ort::SessionOptions options = session_options();
@@ -255,6 +261,7 @@ TEST_F(AttachWeights, WithoutTheModelOnnxRuntimeNamesAFileThatNoBlobStandsFor) {
 }
 
 TEST_F(AttachWeights, ATensorThatWouldBeCopiedIsRefusedUnlessThatIsAllowed) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   constexpr std::uint64_t kOdd = 2;  // floats are borrowed only at multiples of 4
   data_.insert(data_.begin(), kOdd, std::byte{0x5A});
   tensors_ = matrix_tensors(kWidth, kCount, kOdd);
@@ -313,11 +320,12 @@ TEST_F(AttachWeights, BlobsInPiecesAreMappedSideBySide) {
   ASSERT_TRUE(is_ok(attached));
   EXPECT_EQ(attached.value().report().blobs[0].access_path, AccessPath::kStitched);
   EXPECT_EQ(attached.value().report().blobs[0].process_bytes, 0U);
-  Ort::Session session = session_of(model_alone(model), options);
+  Ort::Session session = session_of(runtime_borrows() ? model_alone(model) : model_file(model), options);
   EXPECT_LE(greatest_difference(run(session, kWide), expected), kTolerance);
 }
 
 TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   constexpr std::uint64_t kWide = 40;  // so that a matrix does not end on a page boundary
   const auto tensors = matrix_tensors(kWide, 12);
   const Bytes first = matrix_bytes(kWide, 12, 1);
@@ -351,6 +359,7 @@ TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
 }
 
 TEST_F(AttachWeights, WhichBlobIsMeantMustBeClear) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   std::vector<PackRecord> records = {weight_blob("first", tensors_), weight_blob("second", tensors_),
                                      weight_blob("unnamed", tensors_, ""), weight_blob("bare", {}, "bare.bin")};
   for (std::uint32_t i = 0; i < records.size(); ++i) records[i].source.bytes = matrix_bytes(kWidth, kCount, 1 + i);
@@ -424,8 +433,9 @@ TEST_F(AttachWeights, AnOlderOnnxRuntimeTakesTensorsByName) {
 }
 
 TEST_F(AttachWeights, OptionsThatWereAttachedToAreRefused) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   const Container open = container();
-  for (const AttachRoute route : {AttachRoute::kFileBuffers, AttachRoute::kInitializers}) {
+  for (const AttachRoute route : routes()) {
     Ort::SessionOptions options = session_options();
     const auto first = attach(options, open, {.route = route});
     ASSERT_TRUE(is_ok(first));
@@ -464,6 +474,7 @@ TEST_F(AttachWeights, ByNameNothingIsTakenOutOfAPlaceholderOfTheFile) {
 }
 
 TEST_F(AttachWeights, InitializersOfInnerGraphsAreTakenByNameOnly) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   // The condition depends on x, so that no optimizer can choose a branch.
   OnnxGraph then;
   then.name = "then";
@@ -523,6 +534,7 @@ TEST_F(AttachWeights, AWeightOfAFunctionOrWithTheNameOfAnotherIsRefusedInsteadOf
 }
 
 TEST_F(AttachWeights, ATypeThatTablesDoNotHaveIsLeftToTheFile) {
+  if (!runtime_borrows()) GTEST_SKIP() << kNoBorrowing;
   PackRecord blob = weight_blob("net.weights", tensors_);
   blob.source.bytes = data_;
   blob.description.options.push_back({"tensor.w2.type", "float8e4m3fn [24, 24]", "onnx"});

@@ -132,7 +132,9 @@ def test_the_compile_api_replaces_no_file_that_the_model_does_not_name(model, tm
     s.compile_model(s.save(s.layers([64, 32], graph="n"), tmp_path / "n.onnx"), tmp_path / "n_ctx.onnx")
     (tmp_path / "notes.txt").write_text("mine")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for other, why in [("notes.txt", "this file already exists, and .*m_ctx.onnx is not a context model that names it"),
+    # Before 1.27, ONNX Runtime does not tell a provider that the Compile API asks.
+    unnamed = ", and .*m_ctx.onnx is not a context model that names it" if s.version() >= (1, 27) else ""
+    for other, why in [("notes.txt", f"this file already exists{unnamed}"),
                        ("n.fatctx", "this file already exists"), ("m.onnx", "take the place of the model that is compiled"),
                        ("m_ctx.onnx", "the context model and its container would be one file")]:
         with pytest.raises(Exception, match=f"{other}: .*{why}|{other}: {why}"):
@@ -677,6 +679,8 @@ def with_branches(*weights) -> onnx.ModelProto:
     (s.layers([4] * 200), "graph.onnx"),
 ], ids=["weights", "weights of a branch", "graph"])
 def test_a_disk_without_room_for_what_is_worked_on_is_named(tmp_path, proto, name):
+    if s.version() < (1, 27) and any(node.op_type == "If" for node in proto.graph.node):
+        pytest.skip("ONNX Runtime before 1.27 hands a compiled model no input that only the bodies of its nodes take")
     model = s.save(proto, tmp_path / "m.onnx")
     with full_disk(8192), pytest.raises(Exception, match=f"{name}: cannot be written; is the disk full?"):
         s.compile_model(model, tmp_path / "m_ctx.onnx")

@@ -15,6 +15,16 @@ BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 LIBRARY = BUILD / "src" / "libfatctx_ort.so"
 
 
+def pytest_report_header() -> str:
+    """Names the version, and refuses another one than ./check --lane versions means to test."""
+    import onnxruntime
+
+    meant = os.environ.get("FATCTX_ORT_VERSION", onnxruntime.__version__)
+    if meant != onnxruntime.__version__:
+        pytest.exit(f"onnxruntime {meant} was to be tested, and Python imports {onnxruntime.__version__}", returncode=1)
+    return f"onnxruntime {meant}"
+
+
 @pytest.fixture(scope="session")
 def fatctx():
     """Returns the path of the command."""

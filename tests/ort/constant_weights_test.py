@@ -11,6 +11,8 @@ import pytest
 from fatctx.onnxruntime import attach_weights
 from onnx import TensorProto, helper, numpy_helper
 
+import ort_sessions as s
+
 WIDE = 64
 
 
@@ -53,6 +55,7 @@ def table_of(container) -> dict:
     return {name: (view.offset_in_blob, tuple(view.shape)) for name, view in opened.tensors(blob.id).items()}
 
 
+@s.needs_no_file
 def test_weights_inside_of_constant_nodes_are_packed_exported_and_attached(command, tmp_path):
     proto, _ = with_constants()
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
@@ -76,10 +79,13 @@ def test_external_data_of_constant_nodes_is_attached(command, tmp_path, route):
     assert set(table_of(tmp_path / "m.fatctx")) == {"c0", "c1"}
     (tmp_path / "w.bin").write_bytes(bytes(len(data)))  # a session that reads it computes zeros
     options = ort.SessionOptions()
+    if route == "file_buffers" and s.version() < (1, 31):
+        pytest.skip(f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
     attach_weights(options, tmp_path / "m.fatctx", model=tmp_path / "m.onnx", route=route)
     np.testing.assert_allclose(run(tmp_path / "m.onnx", options), expected, rtol=1e-5, atol=1e-6)
 
 
+@s.needs_no_file
 def test_a_real_model_of_constant_nodes(command, tmp_path):
     spec = importlib.util.find_spec("rapidocr")
     if spec is None:

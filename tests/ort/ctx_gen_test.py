@@ -385,6 +385,8 @@ def test_a_package_that_names_no_file_is_said(run, models, tmp_path, monkeypatch
 
 def test_a_program_without_our_library_says_how_to_get_it(run, program, models, tmp_path):
     """S1.5."""
+    if program.read_bytes().startswith(b"#!"):
+        pytest.skip("./check --lane versions starts the program by a script, so a copy of it finds the library of the build")
     (tmp_path / "bin").mkdir()
     shutil.copy(program, tmp_path / "bin")
     done = run("-e", "reference", "model1.onnx,model2.onnx", by=tmp_path / "bin" / program.name, code=5)

@@ -60,9 +60,14 @@ def test_the_section_about_building_has_the_switch_of_cmake_and_programs_and_lin
 
 
 def test_the_table_of_versions_names_what_is_tested():
-    """S5.19"""
-    import onnxruntime
-    assert re.search(rf"^\| {re.escape(onnxruntime.__version__)} \| tested", section("Versions"), re.M)
+    """S5.19: the version of this build, and those of ./check --lane versions with their figures."""
+    pinned = (ROOT / "scripts" / "requirements.txt").read_text()
+    built = re.search(r"^onnxruntime==(.*)$", pinned, re.M).group(1)
+    assert re.search(rf"^\| {re.escape(built)} \| tested", section("Versions"), re.M)
+    others = re.findall(r"^onnxruntime==(.*)$", (ROOT / "scripts" / "versions_requirements.txt").read_text(), re.M)
+    assert len(others) >= 3
+    for version in others:
+        assert re.search(rf"^\| {re.escape(version)} \| [\d,]+ \| [\d,]+ \| \d{{4}}-\d\d-\d\d \|$", section("Versions"), re.M), version
 
 
 def test_the_python_snippets_run(library, tmp_path):

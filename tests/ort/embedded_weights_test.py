@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 import fatctx  # noqa: E402
 from onnx_models import WIDTH, chain, matrices, model, save_outside  # noqa: E402
+import ort_sessions as s  # noqa: E402
 
 WIDE = 128  # a matrix has 64 KiB
 X = np.linspace(0.25, 0.5, WIDE, dtype="float32").reshape(1, WIDE)
@@ -44,6 +45,7 @@ def test_an_exported_model_computes_out_of_the_container(command, tmp_path):
     assert np.array_equal(run(ort.InferenceSession(tmp_path / "small.onnx")), expected)
 
 
+@s.needs_no_file
 def test_what_a_program_attaches_is_the_same_wherever_the_container_is(command, tmp_path):
     onnx.save_model(chain(matrices(3, seed=1, width=WIDE)), str(tmp_path / "net.onnx"))
     expected = run(ort.InferenceSession(tmp_path / "net.onnx"))
@@ -60,6 +62,7 @@ def test_what_a_program_attaches_is_the_same_wherever_the_container_is(command, 
     assert all(not tensor.HasField("raw_data") for tensor in kept.graph.initializer)
 
 
+@s.needs_no_file
 def test_weights_that_models_have_in_common_are_stored_once(command, tmp_path):
     common = matrices(4, seed=1, width=WIDE)
     extended = {"own": matrices(1, seed=2, width=WIDE)["w0"], **common}
@@ -142,6 +145,7 @@ def test_large_tensors_begin_on_pages(command, tmp_path):
     assert tensors["w0"].offset_in_blob == 4096
 
 
+@s.needs_no_file
 def test_a_model_with_both_gives_a_blob_of_each(command, tmp_path):
     proto = chain(matrices(2, seed=1, width=WIDE))
     path = save_outside(proto, tmp_path / "net.onnx", "w.bin")

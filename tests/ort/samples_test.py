@@ -276,6 +276,8 @@ def test_the_buffer_sample_takes_and_makes_models_in_memory(cxx, library, extern
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in /proc")
 def test_views_of_the_weights_take_no_memory_and_copies_do(cxx, external, tmp_path):
     """Shows S2.13."""
+    if s.version() < (1, 31):
+        pytest.skip("ONNX Runtime before 1.31 copies data from memory, so nothing is borrowed")
     model, data = external
     output = succeeded(cxx("ep_context_buffer", model, data, tmp_path / "e_ctx.onnx", "e.data", "0"))
     took = {line.split()[0]: float(re.search(r"([\d.]+) MB more", line)[1]) for line in output.splitlines() if "MB more" in line}

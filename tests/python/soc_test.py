@@ -132,3 +132,58 @@ def test_a_source_model_is_compiled_by_the_function_that_is_given(chips):
 def test_what_goes_wrong_in_the_function_is_raised(chips, answer, raised):
     with pytest.raises(raised):
         fatctx.open_model(chips, device="SM8850", prepare=answer)
+
+
+def binary(name="a", **target) -> fatctx.PackRecord:
+    return fatctx.PackRecord("context_binary", name, name.encode(), group="g", unit=name, **{"backend": "htp", **target})
+
+
+def facts(record) -> tuple:
+    return record.backend, record.part, record.qnn_soc, record.arch, record.vtcm_mb
+
+
+@pytest.mark.parametrize("target", [{"arch": "SM8650"}, {"arch": "57"}, {"arch": "kernel:557"}, {"arch": "Snapdragon 8 Gen 3"},
+                                    {"part": "sm8650"}, {"qnn_soc": 57}, {"arch": "v75", "qnn_soc": 57}])
+def test_a_record_is_described_in_the_words_of_a_device(target):
+    record = binary(**target)
+    assert facts(record)[2:] == (57, "v75", 8) and record.part.upper() == "SM8650" and record.warnings == []
+
+
+def test_what_is_stated_stays_and_other_backends_and_types_are_left_alone():
+    assert facts(binary(arch="SM8650", vtcm_mb=4)) == ("htp", "SM8650", 57, "v75", 4)
+    assert facts(binary(backend="cpu", arch="x86-64-v3")) == ("cpu", "", 0, "x86-64-v3", 0)
+    assert facts(binary(arch="v75")) == ("htp", "", 0, "v75", 0)
+    weights = fatctx.PackRecord("weight_blob", "w", b"w", backend="htp", qnn_soc=57)
+    assert facts(weights) == ("htp", "", 57, "", 0)
+
+
+def test_a_contradiction_or_a_target_that_no_device_gets_is_refused_unless_it_is_allowed(tmp_path):
+    with pytest.raises(fatctx.InvalidArgument, match='record "a": SoC 57 has arch v75, and the target says v79; correct one'):
+        binary(arch="v79", qnn_soc=57)
+    for target in ({"arch": "v99"}, {"qnn_soc": 99999}, {"part": "SM9999"}):
+        with pytest.raises(fatctx.InvalidArgument, match="no device gets this record"):
+            binary(**target)
+        assert binary(**target, allow_unreachable=True).warnings == []
+    kept = binary(arch="v79", qnn_soc=57, allow_unreachable=True)
+    assert facts(kept) == ("htp", "", 57, "v79", 0)
+    warning = "SoC 57 has arch v75, and the target says v79; the target is kept as it is stated"
+    assert kept.warnings == [warning]
+    assert fatctx.pack(tmp_path / "m.fatctx", [kept]).warnings == [f'record "a": {warning}']
+    other = binary("b", arch="v75", qnn_soc=69, allow_unreachable=True)
+    assert fatctx.append(tmp_path / "m.fatctx", [other]).warnings == [
+        'record "b": SoC 69 has arch v79, and the target says v75; the target is kept as it is stated']
+
+
+def test_an_own_table_completes_a_target(tmp_path):
+    (tmp_path / "lab.csv").write_text("#fatctx.soc_table/1\n#version,lab.1\nvendor,part,qnn_soc,arch,vtcm_mb\nQualcomm,ZZ100,5,v75,4\n")
+    table = fatctx.SocTable.read(tmp_path / "lab.csv")
+    assert facts(binary(arch="ZZ100", soc_table=table)) == ("htp", "ZZ100", 5, "v75", 4)
+    with pytest.raises(fatctx.InvalidArgument, match="ZZ100"):
+        binary(arch="ZZ100")
+
+
+@pytest.mark.parametrize("keep", ["SM8650", "57", ["Snapdragon 8 Gen 3"], "htp:SM8650", {"arch": "SM8650"}, [{"backend": "htp", "arch": "57"}]])
+def test_strip_takes_the_same_words(tmp_path, keep):
+    fatctx.pack(tmp_path / "m.fatctx", [binary("a", arch="SM8650"), binary("b", arch="SM8750")])
+    fatctx.strip(tmp_path / "m.fatctx", keep, tmp_path / "one.fatctx")
+    assert [record.name for record in fatctx.open(tmp_path / "one.fatctx").records if record.type == "context_binary"] == ["a"]

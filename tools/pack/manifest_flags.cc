@@ -1,6 +1,7 @@
 #include "tools/pack/manifest_flags.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "fatctx/device.h"
-#include "fatctx/targets.h"
 #include "tools/cli/flag_words.h"
 #include "tools/facts/json_file.h"
 
@@ -31,11 +31,16 @@ Result<std::uint32_t> flag_number(std::string_view flag, const std::string& key,
 
 }  // namespace
 
-Result<PackKey> completed_target(const PackKey& stated, const TargetRules& rules, std::string_view where) {
-  auto completed = complete_target(stated, rules.table, rules.allow_unreachable);
-  if (completed.ok()) return completed;
+Status complete_target_of(PackRecord& record, const TargetRules& rules, std::string_view where) {
+  auto completed = complete_target(record.key, rules.table, rules.allow_unreachable);
+  if (completed.ok()) {
+    CompletedTarget target = std::move(completed).value();
+    record.key = std::move(target.key);
+    std::move(target.warnings.begin(), target.warnings.end(), std::back_inserter(record.warnings));
+    return Done{};
+  }
   Error error = in_context(std::move(completed).error(), where);
-  if (!rules.allow_unreachable && complete_target(stated, rules.table, true).ok()) {
+  if (!rules.allow_unreachable && complete_target(record.key, rules.table, true).ok()) {
     error.message += "; --allow-unreachable packs it";
   }
   return error;
@@ -194,7 +199,7 @@ Result<ManifestRecord> parse_binary_flag(std::string_view text, const std::strin
   if (record.key.part.empty()) record.key.part = device.part;
   if (record.key.qnn_soc == 0) record.key.qnn_soc = device.qnn_soc;
   const PackKey stated = record.key;
-  FATCTX_ASSIGN(record.key, completed_target(stated, rules, flag));
+  FATCTX_TRY(complete_target_of(record, rules, flag));
   record.name = words["name"];
   if (record.name.empty()) record.name = default_name(model, stated, names_soc, record.key);
   return result;

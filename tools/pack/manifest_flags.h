@@ -9,6 +9,7 @@
 
 #include "fatctx/base/result.h"
 #include "fatctx/soc_table.h"
+#include "fatctx/targets.h"
 #include "tools/pack/manifest.h"
 
 namespace fatctx::tools {
@@ -16,12 +17,12 @@ namespace fatctx::tools {
 // The meaning of the words of targets.
 struct TargetRules {
   SocTable table = SocTable::built_in();
-  bool allow_unreachable = false;  // targets that no device gets are no error
+  bool allow_unreachable = false;  // targets that no device gets, or that contradict the table, are no error
 };
 
-// Completes a target that somebody stated (fatctx/targets.h). `where` names its place in errors.
+// Completes the target of a record that somebody stated (fatctx/targets.h). `where` names its place in errors.
 // Errors: those of complete_target(); the message names --allow-unreachable if this option helps.
-[[nodiscard]] Result<PackKey> completed_target(const PackKey& stated, const TargetRules& rules, std::string_view where);
+[[nodiscard]] Status complete_target_of(PackRecord& record, const TargetRules& rules, std::string_view where);
 
 // Parses "cpu:x86-64-v3+amx", "cpu:generic", "htp:v75": backend, then arch with features.
 // Errors: invalid_argument.

@@ -161,8 +161,9 @@ void add_known_facts(const SocTable& table, PackKey& key) {
   if (key.qnn_soc == 0 && key.part.empty()) return;
   const std::uint32_t vtcm_mb = key.vtcm_mb;
   auto completed = complete_target(key, table, true);
-  if (!completed.ok()) return;  // the file is right about its binary
-  key = std::move(completed).value();
+  // A contradiction needs no warning: the file is right about its binary.
+  if (!completed.ok() || !completed.value().warnings.empty()) return;
+  key = std::move(completed).value().key;
   key.vtcm_mb = vtcm_mb;
 }
 
@@ -239,7 +240,7 @@ bool every_group_named(const RecordFlags& flags) {
 Status complete_targets(const TargetRules& rules, Manifest& manifest) {
   for (ManifestRecord& record : manifest.records) {
     if (record.record.type != RecordType::kContextBinary) continue;
-    FATCTX_ASSIGN(record.record.key, completed_target(record.record.key, rules, record.where));
+    FATCTX_TRY(complete_target_of(record.record, rules, record.where));
   }
   return Done{};
 }
@@ -295,7 +296,7 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
   command.add_option("--quant", flags.quant, "How binaries were quantised: activation_type=uint16,weight_type=uint8")
       ->type_name("FACTS");
   command.add_flag("--allow-dynamic", flags.allow_dynamic, "Let binaries for htp have dimensions that are not fixed");
-  command.add_flag("--allow-unreachable", flags.allow_unreachable, "Take targets that no device gets");
+  command.add_flag("--allow-unreachable", flags.allow_unreachable, "Take targets that no device gets or that contradict themselves");
 }
 
 void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing) {

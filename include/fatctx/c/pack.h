@@ -1,6 +1,7 @@
 // Packers: write a container.
 #pragma once
 
+#include "fatctx/c/device.h"
 #include "fatctx/c/view.h"
 
 #ifdef __cplusplus
@@ -81,6 +82,9 @@ typedef struct fatctx_pack_record {
   uint64_t size;
   const char* group;
   const char* unit;
+  // The target. For a context binary of backend "htp", `arch` may also be a SoC as fatctx_device_parse() takes it
+  // ("SM8650", "57", "Snapdragon 8 Gen 3"). `soc_table` fills in the empty ones of part, qnn_soc, arch and vtcm_mb, and
+  // what contradicts it is an error.
   const char* backend;
   const char* part;
   const char* arch;
@@ -124,7 +128,10 @@ typedef struct fatctx_pack_record {
   // view may be closed when the call has returned. {0}: none
   fatctx_view loaded;
   uint32_t copy;
-  uint32_t reserved;
+  // 1: takes a target that no device gets. One that contradicts the table is kept as it is stated, with a warning in
+  // the report; 0
+  uint32_t allow_unreachable;
+  fatctx_soc_table soc_table;  // completes the target; {0}: the built-in one
 } fatctx_pack_record;
 FATCTX_API void fatctx_pack_record_init(fatctx_pack_record* record, size_t struct_size);
 
@@ -154,8 +161,9 @@ FATCTX_API int32_t fatctx_tensors_json(const char* path, uint32_t format, char* 
 // operation_not_permitted.
 FATCTX_API int32_t fatctx_packer_create(const fatctx_pack_options* options, fatctx_packer* packer, fatctx_error* error);
 // Adds a record.
-// Errors: invalid_argument (names, keys, tensors, a record without bytes), exists (the name, the full key, or with
-//         one_per_soc the SoC, already exists), operation_not_permitted (it was loaded, and `copy` is not set),
+// Errors: invalid_argument (names, keys, tensors, a record without bytes; a target that contradicts the table of SoCs,
+//         or that no device gets), exists (the name, the full key, or with one_per_soc the SoC, already exists),
+//         operation_not_permitted (it was loaded, and `copy` is not set), stale_handle (of a table or a view),
 //         limit_exceeded; those of reading the archive.
 FATCTX_API int32_t fatctx_packer_add(fatctx_packer packer, const fatctx_pack_record* record, fatctx_error* error);
 // Writes a temporary beside `path`, syncs it, renames it to `path`. `report` may be null. On any error before the

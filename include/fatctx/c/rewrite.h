@@ -53,8 +53,8 @@ FATCTX_API int32_t fatctx_merge_containers(const char* const* sources, uint64_t 
                                            const fatctx_rewrite_options* options, fatctx_report* report,
                                            fatctx_error* error);
 
-// A target as a filter: a null, empty or 0 field fits everything. Elements of arrays have no struct_size: this struct
-// never changes.
+// A target as a filter: a null, empty or 0 field fits everything. `arch` may be a SoC as fatctx_device_parse() takes
+// it. Elements of arrays have no struct_size: this struct never changes.
 typedef struct fatctx_target_filter {
   const char* group;
   const char* unit;

@@ -198,6 +198,9 @@ Status IncomingRecords::add(PackRecord record) {
   }
   std::sort(record.weights.begin(), record.weights.end());
   record.weights.erase(std::unique(record.weights.begin(), record.weights.end()), record.weights.end());
+  for (const std::string& warning : record.warnings) {
+    warnings_.push_back(fmt::format("record \"{}\": {}", record.name, warning));
+  }
   drop_paths(record.description.options, fmt::format("record \"{}\"", record.name));
   note_soc(key_of(record, features), record.name);
   names_.emplace(record.name, record.type);

@@ -333,7 +333,20 @@ Result<Generated> generate_embedded(const GraphToCompile& graph, const Options& 
                    .warnings = warnings_of(staged, graph, options)};
 }
 
-Result<Written> write(Staged& staged, const Target& target, bool overwrite, const std::string& unit,
+Error already_exists(const Target& target, std::string_view why = {}) {
+  return {ErrorCode::kExists,
+          fmt::format("{}: this file already exists{}; remove it to compile it again, or name another one in the "
+                      "provider option \"container\"",
+                      target.container, why)};
+}
+
+enum class Overwrite : std::uint8_t {
+  kNo,
+  kIfKept,  // only if the old container can come back, because ONNX Runtime may refuse to write the model
+  kYes,
+};
+
+Result<Written> write(Staged& staged, const Target& target, Overwrite overwrite, const std::string& unit,
                       const ProviderOptions& options, ShareGroup* sharing, WeightPool& pool) {
   if (target.append) {
     FATCTX_ASSIGN(const Container known, Container::open(target.container));
@@ -348,8 +361,9 @@ Result<Written> write(Staged& staged, const Target& target, bool overwrite, cons
   }
   FATCTX_ASSIGN(auto records, make_records(staged, unit, options, nullptr, pool));
   std::optional<Replaced> replaced;
-  if (overwrite) replaced = Replaced::keep(target.container, target.model);
-  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite));
+  if (overwrite != Overwrite::kNo) replaced = Replaced::keep(target.container, target.model);
+  if (overwrite == Overwrite::kIfKept && !replaced) return already_exists(target);
+  FATCTX_ASSIGN(const PackReport report, pack(std::move(records), target.container, unit, overwrite != Overwrite::kNo));
   return Written::packed(report, std::move(replaced));
 }
 
@@ -398,16 +412,16 @@ Result<Generated> generate_context(const GraphToCompile& graph, const Options& o
                 choose_target(graph.graph, options, sharing ? sharing->container() : std::string()));
   const bool exists = !target.append && mapping::stat_path(target.container).ok();
   // Does what ONNX Runtime does with the model itself: the Compile API overwrites, a session does not. A file that the
-  // model does not name may have another owner, and is kept.
-  const bool overwrite = exists && session.compile_only && names_container(target);
-  if (exists && !overwrite) {
-    return Error{
-        ErrorCode::kExists,
-        fmt::format("{}: this file already exists{}; remove it to compile it again, or name another one in the "
-                    "provider option \"container\"",
-                    target.container,
-                    session.compile_only ? fmt::format(", and {} is not a context model that names it", target.model)
-                                         : std::string())};
+  // model does not name may have another owner, and is kept. If the two cannot be told apart, ONNX Runtime decides: it
+  // refuses to write the model of a session, and the old container comes back.
+  Overwrite overwrite = Overwrite::kNo;
+  if (exists && session.may_be_compile_api && names_container(target)) {
+    overwrite = session.compile_only ? Overwrite::kYes : Overwrite::kIfKept;
+  }
+  if (exists && overwrite == Overwrite::kNo) {
+    return already_exists(target, session.compile_only
+                                      ? fmt::format(", and {} is not a context model that names it", target.model)
+                                      : std::string());
   }
   ModelFile model = {.path = target.model, .before = identity_of(target.model)};
   FATCTX_ASSIGN(auto folder, mapping::WorkFolder::create_beside(target.container));

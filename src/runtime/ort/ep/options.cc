@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <vector>
 
 #include "fatctx/base/nearest.h"
+#include "runtime/ort/graph/api.h"
 
 namespace fatctx::ort {
 namespace {
@@ -199,6 +201,14 @@ Status read_switch(const Entries& entries, const char* key, bool& value) {
   return text.empty() ? Status(Done{}) : read_word(key, text, kSwitch, value);
 }
 
+// Returns true if the runtime sets session.compile_only.
+bool compile_api_shows() {
+  constexpr std::uint16_t kMajor = 1;
+  constexpr std::uint16_t kFirstMinor = 27;
+  const RuntimeVersion version = runtime_version();
+  return version.major > kMajor || (version.major == kMajor && version.minor >= kFirstMinor);
+}
+
 }  // namespace
 
 Result<Options> read_options(const OrtSessionOptions& options) {
@@ -211,6 +221,7 @@ Result<Options> read_options(const OrtSessionOptions& options) {
   FATCTX_TRY(read_switch(entries, kOrtSessionOptionShareEpContexts, session.share));
   FATCTX_TRY(read_switch(entries, kOrtSessionOptionStopShareEpContexts, session.stop_share));
   FATCTX_TRY(read_switch(entries, kCompileOnly, session.compile_only));
+  session.may_be_compile_api = session.compile_only || !compile_api_shows();
   FATCTX_TRY(read_switch(entries, kOrtSessionOptionsFailOnSuboptimalCompiledModel, session.fail_on_suboptimal));
   session.context_file_path = text_of(entries, kOrtSessionOptionEpContextFilePath);
   session.node_name_prefix = text_of(entries, kOrtSessionOptionEpContextNodeNamePrefix);

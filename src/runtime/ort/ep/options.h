@@ -43,6 +43,8 @@ struct SessionEntries {
   bool share = false;
   bool stop_share = false;
   bool compile_only = false;  // set by the Compile API: the session will not be run
+  // Before 1.27 the Compile API sets nothing, so a session that generates may be either.
+  bool may_be_compile_api = false;
   bool fail_on_suboptimal = false;
 };
 

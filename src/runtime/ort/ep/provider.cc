@@ -118,6 +118,21 @@ std::string why_not(const Ort::ConstNode& node) {
       node.GetName(), node.GetDomain(), node.GetOperatorType());
 }
 
+bool takes_from_outside(const Ort::ConstNode& node) {
+  const std::vector<Ort::ConstValueInfo> inputs = node.GetInputs();
+  return std::ranges::any_of(
+      inputs, [](const Ort::ConstValueInfo& input) { return input != nullptr && input.IsFromOuterScope(); });
+}
+
+// Returns false for the inner graph of an If or a Loop, which belongs to its node. ONNX Runtime 1.23 names no parent of
+// an inner graph either, so its name and its inputs decide as well.
+bool is_whole_model(const Ort::ConstGraph& graph, const std::vector<Ort::ConstNode>& nodes) {
+  if (graph.GetParentNode() != nullptr) return false;
+  Ort::AllocatorWithDefaultOptions allocator;
+  if (graph.GetName() != graph.GetModelMetadata().GetGraphNameAllocated(allocator).get()) return false;
+  return std::ranges::none_of(nodes, takes_from_outside);
+}
+
 Status fuse(OrtEpGraphSupportInfo* info, std::span<const Ort::ConstNode> nodes, bool drop_initializers) {
   std::vector<const OrtNode*> raw(nodes.begin(), nodes.end());
   OrtNodeFusionOptions fusion = {};
@@ -301,9 +316,7 @@ OrtStatus* Provider::capability(OrtEp* ep, const OrtGraph* raw, OrtEpGraphSuppor
     for (const Ort::ConstNode& node : context_nodes_of(nodes, true)) FATCTX_TRY(fuse(info, std::array{node}, false));
     // Claims everything if the options are wrong, so that compile() can report it.
     const bool all = !self.options_.ok() || self.options_.value().session.context_enable;
-    // The inner graph of an If or a Loop belongs to its node.
-    const bool whole = graph.GetParentNode() == nullptr;
-    if (all && whole && !nodes.empty() && context_nodes_of(nodes, false).empty()) {
+    if (all && is_whole_model(graph, nodes) && !nodes.empty() && context_nodes_of(nodes, false).empty()) {
       self.graph_name_ = graph.GetName();
       return self.claim_whole(nodes, info);
     }

@@ -39,6 +39,18 @@ bool lacks_nodes(const onnx::ModelProto& graph, const onnx::ModelProto& model) {
   return false;
 }
 
+// Removes initializers that a graph has twice. ONNX Runtime before 1.31 writes those of inner graphs so.
+void drop_repeated(onnx::ModelProto& model) {
+  for (onnx::GraphProto* const graph : graphs_of(*model.mutable_graph())) {
+    std::set<std::string> names;
+    google::protobuf::RepeatedPtrField<onnx::TensorProto> kept;
+    for (onnx::TensorProto& tensor : *graph->mutable_initializer()) {
+      if (names.insert(tensor.name()).second) *kept.Add() = std::move(tensor);
+    }
+    graph->mutable_initializer()->Swap(&kept);
+  }
+}
+
 // One run of the optimisers.
 Status optimise(const mapping::WorkFolder& folder, const onnx::ModelProto& written, const std::string& name,
                 const OptimiseOptions& how, bool unfold, const Ort::Env& env, onnx::ModelProto& optimised) {
@@ -46,6 +58,7 @@ Status optimise(const mapping::WorkFolder& folder, const onnx::ModelProto& writt
   const OptimisedFiles out = {.model = folder.path_of(name + ".onnx"), .weights = name + ".weights"};
   FATCTX_TRY(optimise_graph(env, folder.path_of("graph.onnx"), how, out));
   FATCTX_TRY(read_model(out.model, optimised));
+  drop_repeated(optimised);
   FATCTX_TRY(hoist_weights(optimised, in_folder, name + ".inner.weights"));
   if (!unfold) return Done{};
   onnx::ModelProto origin = written;

@@ -69,6 +69,34 @@ void rename_values(onnx::GraphProto& graph, const std::map<std::string, std::str
   }
 }
 
+std::optional<OpenValue> value_from_nowhere(const onnx::GraphProto& graph) {
+  struct Scope {
+    const onnx::GraphProto* graph;
+    std::set<std::string> names;
+    std::size_t outer;
+  };
+  std::vector<Scope> scopes = {{&graph, defined_in(graph), 0}};
+  const auto is_known = [&](std::size_t at, const std::string& name) {
+    for (;; at = scopes[at].outer) {
+      if (scopes[at].names.contains(name)) return true;
+      if (at == 0) return false;
+    }
+  };
+  for (std::size_t at = 0; at < scopes.size(); ++at) {
+    const onnx::GraphProto& here = *scopes[at].graph;
+    for (const auto& node : here.node()) {
+      for (const std::string& input : node.input()) {
+        if (!input.empty() && !is_known(at, input)) return OpenValue{.graph = here.name(), .name = input};
+      }
+      for (const auto& attribute : node.attribute()) {
+        if (attribute.has_g()) scopes.push_back({&attribute.g(), defined_in(attribute.g()), at});
+        for (const auto& inner : attribute.graphs()) scopes.push_back({&inner, defined_in(inner), at});
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 bool is_outside(const onnx::TensorProto& tensor) { return tensor.data_location() == onnx::TensorProto::EXTERNAL; }
 
 std::uint64_t size_of(const onnx::TensorProto& tensor) {

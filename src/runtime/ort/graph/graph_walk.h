@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ namespace fatctx::ort {
 // Renames values of this graph, here and where the graphs inside of it use them. A graph that defines a name itself
 // keeps it.
 void rename_values(onnx::GraphProto& graph, const std::map<std::string, std::string>& names);
+
+// A value that a node takes, and the graph that the node is in.
+struct OpenValue {
+  std::string graph;
+  std::string name;
+};
+// Returns a value that neither its graph nor one around it defines; nothing if there is none.
+[[nodiscard]] std::optional<OpenValue> value_from_nowhere(const onnx::GraphProto& graph);
 
 [[nodiscard]] bool is_outside(const onnx::TensorProto& tensor);
 

@@ -243,6 +243,14 @@ Status write_graph(const Ort::ConstGraph& graph, const Ort::ConstNode& fused, co
   for (const auto& input : fused.GetInputs()) FATCTX_TRY(GraphWriter::write_port(input, *proto.add_input(), false));
   for (const auto& output : fused.GetOutputs()) FATCTX_TRY(GraphWriter::write_port(output, *proto.add_output(), true));
   FATCTX_TRY(writer.write(graph, proto, true));
+  if (const auto open = value_from_nowhere(proto)) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("graph \"{}\", the body of a node, takes \"{}\" from the graph around it, which is an input "
+                    "that nothing else takes; ONNX Runtime before 1.27 does not hand such an input to a "
+                    "compiled model: compile and run it with a newer one",
+                    open->graph, open->name)};
+  }
   for (const Ort::OperatorSet& opset : graph.GetOperatorSets()) {
     // Skips unused domains: ONNX Runtime lists every domain it knows, with versions that other builds may not have.
     if (!opset.domain.empty() && !writer.domains().contains(opset.domain)) continue;
