@@ -26,7 +26,7 @@ def test_the_report_says_what_was_opened(small):
 
 def test_info_is_json_and_says_what_is_shared_when_it_is_asked(tmp_path):
     weights = np.random.default_rng(4).bytes(200_000)
-    chips = {f"v{70 + i}": np.random.default_rng(i).bytes(8192) + weights for i in range(3)}
+    chips = {arch: np.random.default_rng(i).bytes(8192) + weights for i, arch in enumerate(["v73", "v75", "v79"])}
     records = [fatctx.PackRecord("context_binary", arch, code, backend="htp", arch=arch) for arch, code in chips.items()]
     stored = {}
     for how in ("pages", "off"):
