@@ -296,7 +296,8 @@ void add_record_flags(CLI::App& command, RecordFlags& flags) {
   command.add_option("--quant", flags.quant, "How binaries were quantised: activation_type=uint16,weight_type=uint8")
       ->type_name("FACTS");
   command.add_flag("--allow-dynamic", flags.allow_dynamic, "Let binaries for htp have dimensions that are not fixed");
-  command.add_flag("--allow-unreachable", flags.allow_unreachable, "Take targets that no device gets or that contradict themselves");
+  command.add_flag("--allow-unreachable", flags.allow_unreachable,
+                   "Take targets that no device gets or that contradict themselves");
 }
 
 void add_adding_rules(CLI::App& command, bool& one_per_soc, bool& strict_sharing) {

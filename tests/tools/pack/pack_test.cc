@@ -115,8 +115,7 @@ TEST_F(Pack, FilesOfWeightsGetTheirTensorsByWhatTheyAre) {
 
 TEST_F(Pack, AModelWithoutLargeInitializersIsNoWeights) {
   EXPECT_EQ(run({"--name", "net", "--weights", path("model.onnx")}), ExitCode::kUsage);
-  EXPECT_THAT(
-      err_, HasSubstr("no initializer or Constant node has 1024 bytes or more inside of the model"));
+  EXPECT_THAT(err_, HasSubstr("no initializer or Constant node has 1024 bytes or more inside of the model"));
   EXPECT_EQ(run({"--name", "net", "--weights", path("m.irpa,embedded=1")}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("embedded is for ONNX models"));
 }
