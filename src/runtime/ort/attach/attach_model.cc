@@ -245,9 +245,7 @@ Result<std::vector<ModelTensor>> external_tensors(ByteView model) {
       next.function = message.function || child->kind == Kind::kFunction;
       if (message.kind == Kind::kGraph && child->kind == Kind::kNode) {
         FATCTX_ASSIGN(next.constant, constant_name(field->bytes));
-      } else if (message.kind == Kind::kNode) {
-        next.constant = message.constant;
-      } else if (field->number == kAttributeTensor) {
+      } else if (message.kind == Kind::kNode || field->number == kAttributeTensor) {
         next.constant = message.constant;
       }
       if (child->kind == Kind::kTensor) {
