@@ -15,6 +15,7 @@ from fatctx.onnxruntime import attach_weights
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_models import outside
+from ort_sessions import EACH_ROUTE, ROUTES, needs_borrowing
 from process_memory import mappings
 
 WIDE = 64
@@ -115,7 +116,7 @@ def packed(command, tmp_path):
     return make
 
 
-def assert_attached(folder: Path, feeds: list, expected: list, routes=("file_buffers", "initializers")) -> None:
+def assert_attached(folder: Path, feeds: list, expected: list, routes=ROUTES) -> None:
     for route in routes:
         options = ort.SessionOptions()
         attached = attach_weights(options, folder / "m.fatctx", model=folder / "small.onnx", route=route)
@@ -245,6 +246,7 @@ def test_one_name_for_two_weights_is_an_error_instead_of_a_wrong_result(packed, 
         attach_weights(ort.SessionOptions(), tmp_path / "m.fatctx", model=tmp_path / "m.onnx", route="initializers")
 
 
+@needs_borrowing
 @pytest.mark.parametrize("kind", ["initializer", "constant"])
 def test_by_name_a_model_with_clear_names_is_taken_as_it_is(packed, tmp_path, kind):
     expected = packed(choosing(kind, names=("v", "w")), BOTH, external=True)
@@ -257,7 +259,7 @@ def test_by_name_a_model_with_clear_names_is_taken_as_it_is(packed, tmp_path, ki
         attach_weights(ort.SessionOptions(), tmp_path / "m.fatctx", model=tmp_path / "m.onnx", route="file_buffers")
 
 
-@pytest.mark.parametrize("route", ["initializers", "file_buffers"])
+@pytest.mark.parametrize("route", EACH_ROUTE)
 def test_functions_with_external_data_must_be_exported(packed, tmp_path, route):
     """ONNX Runtime names the values of a function anew, so that no name reaches them."""
     packed(calling(), BOTH, external=True)
@@ -329,7 +331,7 @@ def speech_feeds() -> list:
              "sr": np.array(rate)} for rate, wide in ((16000, 576), (8000, 288))]
 
 
-@pytest.mark.parametrize("route", ["file_buffers", "initializers"])
+@pytest.mark.parametrize("route", EACH_ROUTE)
 def test_a_real_model_whose_weights_are_in_branches(command, speech, tmp_path, route):
     model = speech / "silero_vad.onnx"
     command("pack", "-o", "m.fatctx", "--name", "m", "--weights", model)

@@ -19,13 +19,9 @@ from fatctx.onnxruntime import attach_weights  # noqa: E402
 from onnx_models import WIDTH, chain, matrices, model, outside, pack, save_outside  # noqa: E402
 from process_memory import mappings  # noqa: E402
 import ort_sessions as s  # noqa: E402
+from ort_sessions import BORROWS, EACH_ROUTE, ROUTES, needs_borrowing  # noqa: E402
 
-BORROWS = s.version() >= (1, 31)
 BY_DEFAULT = "file_buffers" if BORROWS else "initializers"
-needs_borrowing = pytest.mark.skipif(
-    not BORROWS, reason=f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
-ROUTES = ["file_buffers", "initializers"] if BORROWS else ["initializers"]  # for one test that takes all of them
-EACH_ROUTE = [pytest.param("file_buffers", marks=needs_borrowing), "initializers"]
 X = np.linspace(0.25, 0.5, WIDTH, dtype="float32").reshape(1, WIDTH)
 
 

@@ -7,11 +7,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import ort_sessions as s
+from ort_sessions import takes_what_branches_take
 
 WIDE = 64
-HANDED_OVER = s.version() >= (1, 27)
-takes_what_branches_take = pytest.mark.skipif(
-    not HANDED_OVER, reason="ONNX Runtime before 1.27 hands a compiled model no input that only the bodies of its nodes take")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +54,7 @@ def test_weights_of_branches_are_in_the_blob(tmp_path, constant, level):
             s.assert_equal_to_cpu(model, tmp_path / "m_ctx.onnx", {**s.inputs(3, WIDE), "c": np.array(choice)}, {"memory": memory})
 
 
-@pytest.mark.skipif(HANDED_OVER, reason=f"ONNX Runtime {s.ort.__version__} hands over what bodies of nodes take")
+@pytest.mark.skipif(s.HANDS_OVER, reason=f"ONNX Runtime {s.ort.__version__} hands over what bodies of nodes take")
 def test_an_input_that_only_branches_take_is_refused_with_the_version_that_hands_it_over(tmp_path):
     model = s.save(choosing(False), tmp_path / "m.onnx")
     with pytest.raises(Exception, match=r'graph \"then\".* takes \"x\" from the graph around it.*before 1.27.*newer one'):

@@ -18,6 +18,17 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
+# What ONNX Runtime can do depends on its version; ./check --lane versions runs these tests with old ones, too.
+BORROWS = version() >= (1, 31)
+needs_borrowing = pytest.mark.skipif(
+    not BORROWS, reason=f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
+ROUTES = ["file_buffers", "initializers"] if BORROWS else ["initializers"]  # for one test that takes all of them
+EACH_ROUTE = [pytest.param("file_buffers", marks=needs_borrowing), "initializers"]
+HANDS_OVER = version() >= (1, 27)
+takes_what_branches_take = pytest.mark.skipif(
+    not HANDS_OVER, reason="ONNX Runtime before 1.27 hands a compiled model no input that only the bodies of its nodes take")
+
+
 # Tests that hand over all initializers by name, with no file beside the model.
 needs_no_file = pytest.mark.skipif(
     (1, 25) <= version() < (1, 31),
