@@ -15,7 +15,7 @@ from fatctx.onnxruntime import attach_weights
 from onnx import TensorProto, helper, numpy_helper
 
 from onnx_models import outside
-from ort_sessions import EACH_ROUTE, ROUTES, needs_borrowing
+from ort_sessions import EACH_ROUTE, ROUTES, needs_no_file, needs_borrowing
 from process_memory import mappings
 
 WIDE = 64
@@ -219,6 +219,7 @@ def test_functions_that_a_runtime_may_replace_keep_their_weights(command, tmp_pa
     assert list(small.functions) == list(proto.functions)
 
 
+@needs_no_file
 def test_small_values_of_branches_stay_where_they_are(command, tmp_path):
     proto = choosing("constant")
     then = next(attribute.g for attribute in proto.graph.node[0].attribute if attribute.name == "then_branch")
