@@ -18,7 +18,7 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-# What ONNX Runtime can do depends on its version; ./check --lane versions runs these tests with old ones, too.
+# These depend on the version of ONNX Runtime; ./check --lane versions runs the tests with old ones, too.
 BORROWS = version() >= (1, 31)
 needs_borrowing = pytest.mark.skipif(
     not BORROWS, reason=f"ONNX Runtime {ort.__version__} has no route file_buffers: it copies what it reads from memory; 1.31 does not")
