@@ -205,9 +205,9 @@ Result<std::string> IreeCheck::check(const CompileInput& input, const CompileTar
   }
   if (verdict->word != "not_run") return refused(input, verdict->text);
   if (wish_ != CheckWish::kAlways) return "not checked: " + verdict->text;
-  return Error{
-      ErrorCode::kSerialiseFailed,
-      fmt::format("--check: compiled, and cannot be checked: {}; --no-check packs it unchecked", verdict->text)};
+  return Error{ErrorCode::kSerialiseFailed,
+               fmt::format("--check: compiled, and cannot be checked: {}; --no-check packs it unchecked, and {}",
+                           verdict->text, provider_takes_it(input))};
 }
 
 }  // namespace fatctx::tools

@@ -66,11 +66,11 @@ bool is_foreign(const std::string& name, const CompileInput& input) {
          });
 }
 
+}  // namespace
+
 std::string provider_takes_it(const CompileInput& input) {
   return fmt::format("fatctx ctx-gen -e reference {} takes it", input.beside);
 }
-
-}  // namespace
 
 std::string remedy_for(const CompileInput& input) {
   const std::string flag = input.onnx == nullptr ? "" : shape_flag_for(input.onnx->graph);

@@ -9,6 +9,8 @@
 
 namespace fatctx::tools {
 
+// Returns the command by which ONNX Runtime runs the model instead.
+[[nodiscard]] std::string provider_takes_it(const CompileInput& input);
 // Returns what to do about a model that does not compile, or wrongly: fix its open sizes, or run it by ONNX Runtime.
 [[nodiscard]] std::string remedy_for(const CompileInput& input);
 

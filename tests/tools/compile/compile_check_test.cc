@@ -107,7 +107,7 @@ TEST_F(CompileCheck, WhatCannotBeComparedIsAcceptedUnlessTheCheckWasAskedFor) {
 
   EXPECT_EQ(run({"--check"}), ExitCode::kCheckFailed);
   EXPECT_THAT(err_, HasSubstr("--check: compiled, and cannot be checked: input x has the type tensor(string); "
-                              "--no-check packs it unchecked"));
+                              "--no-check packs it unchecked, and fatctx ctx-gen -e reference "));
   EXPECT_FALSE(wrote_output());
 
   EXPECT_EQ(run({}), ExitCode::kOk) << err_;
