@@ -93,8 +93,8 @@ std::vector<std::string> beyond_qnn_operators(const OperatorUse& used, std::stri
   std::vector<std::string> lines;
   if (const std::vector<std::string> names = unlisted_operators(table, used, backend); !names.empty()) {
     lines.push_back(
-        fmt::format("operators that QNN's provider does not list for {}: {}; these nodes run on the CPU, unless ONNX "
-                    "Runtime removes or replaces them",
+        fmt::format("operators that QNN's provider does not list for {}: {}; these nodes run on the CPU, which compile "
+                    "allows with --allow-cpu, unless ONNX Runtime removes or replaces them",
                     backend, fmt::join(names, ", ")));
   }
   if (backend != "htp") return lines;

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 TABLE = pathlib.Path(__file__).resolve().parents[3] / "data" / "qnn_operators.csv"
 UNLISTED = ("operators that QNN's provider does not list for htp: Acos (1 node), Shrink (2 nodes); these nodes run on the "
-            "CPU, unless ONNX Runtime removes or replaces them")
+            "CPU, which compile allows with --allow-cpu, unless ONNX Runtime removes or replaces them")
 PAIRS = "the listed ones are uint8 with uint8, uint8 with uint16, uint16 with uint8"
 
 
