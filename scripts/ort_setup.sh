@@ -14,14 +14,7 @@ source scripts/talk.sh
 readonly PLACE=build/onnxruntime PACKAGE=libonnxruntime-dev SUITE=testing
 readonly APT=$PWD/$PLACE/apt LOG=$PLACE/setup.log OLDEST=23
 
-INSTALL=yes
-for argument in "$@"; do
-  case $argument in
-    --no-install) INSTALL=no ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "$EXIT_USAGE" "ort_setup: unknown argument $argument; see scripts/ort_setup.sh --help" ;;
-  esac
-done
+take_install_flag "$@"
 
 skip() {
   say "skipped: ONNX Runtime adapter: $1"

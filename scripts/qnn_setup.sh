@@ -13,14 +13,7 @@ source scripts/find_python.sh
 readonly PLACE=build/qnn/venv
 readonly STAMP=$PLACE/fatctx-requirements.sha256 LOG=build/qnn/pip.log NEEDED_MB=7000
 
-INSTALL=yes
-for argument in "$@"; do
-  case $argument in
-    --no-install) INSTALL=no ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "$EXIT_USAGE" "qnn_setup: unknown argument $argument; see scripts/qnn_setup.sh --help" ;;
-  esac
-done
+take_install_flag "$@"
 
 skip() {
   say "skipped: $1"

@@ -12,14 +12,7 @@ source scripts/talk.sh
 readonly LIST=scripts/real_requirements.txt PLACE=build/real/packages LOG=build/real/pip.log NEEDED_MB=3000
 readonly STAMP=build/real/requirements.sha256
 
-INSTALL=yes
-for argument in "$@"; do
-  case $argument in
-    --no-install) INSTALL=no ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "$EXIT_USAGE" "real_setup: unknown argument $argument; see scripts/real_setup.sh --help" ;;
-  esac
-done
+take_install_flag "$@"
 
 skip() {
   say "skipped: real: $1"

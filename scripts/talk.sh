@@ -27,6 +27,22 @@ fail() {
   exit "$code"
 }
 
+# take_install_flag ARGUMENT...: sets INSTALL of a set-up script: no with --no-install, otherwise yes. --help prints the
+# comment at the head of the script. The folder is the root of the project.
+# shellcheck disable=SC2034  # INSTALL is for the scripts that source this
+take_install_flag() {
+  local argument script=scripts/${0##*/} name=${0##*/}
+  name=${name%.sh}
+  INSTALL=yes
+  for argument in "$@"; do
+    case $argument in
+      --no-install) INSTALL=no ;;
+      -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; exit 0 ;;
+      *) fail "$EXIT_USAGE" "$name: unknown argument $argument; see $script --help" ;;
+    esac
+  done
+}
+
 heading() { printf '\n%s== %s%s\n' "$TALK_BOLD" "$*" "$TALK_PLAIN"; }
 
 now_ms() { date +%s%3N; }

@@ -14,14 +14,7 @@ source scripts/talk.sh
 
 readonly LIST=scripts/versions_requirements.txt PLACE=build/versions LOG=build/versions/pip.log NEEDED_MB=600
 
-INSTALL=yes
-for argument in "$@"; do
-  case $argument in
-    --no-install) INSTALL=no ;;
-    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) fail "$EXIT_USAGE" "versions_setup: unknown argument $argument; see scripts/versions_setup.sh --help" ;;
-  esac
-done
+take_install_flag "$@"
 
 skip() { say "skipped: versions: $1"; }
 

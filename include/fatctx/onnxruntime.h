@@ -30,9 +30,9 @@ namespace fatctx {
 enum class AttachRoute : std::uint8_t {
   kAuto,  // kFileBuffers if this ONNX Runtime can borrow, else kInitializers
   // The blob replaces the external data file, which need not exist; the graph is optimised as usual. ONNX Runtime
-  // borrows from 1.31 on. An older one would copy every tensor for every session, so it is refused. Covers initializers
-  // of the main graph only: those of the bodies of If, Loop and Scan are still read from the file. `fatctx export
-  // --attached` writes a model that has them all in its main graph.
+  // borrows from 1.31 on. An older one would copy every tensor for every session, so it is refused. This route reaches
+  // the main graph only. ONNX Runtime still reads the initializers in bodies of If, Loop and Scan from the file.
+  // `fatctx export --attached` writes a model whose main graph has all of them.
   kFileBuffers,
   // Each tensor of the blob's table replaces the initializer with its name, inner graphs included, but functions not.
   // Works from 1.23 on.

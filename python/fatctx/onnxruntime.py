@@ -364,10 +364,10 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
             would take nothing. None: nothing is compared.
         route: "file_buffers": each blob replaces an external data file, which need not exist; ONNX Runtime 1.31 or
             newer; initializers of the main graph only (`fatctx export --attached` writes models whose weights are
-            there). "initializers": each tensor of the blob's table replaces the
-            initializer with its name, inner graphs included, but functions not; the external data file must exist, of whatever size,
-            and the optimiser is switched off, because it would read values from that file. "auto": the first if this
-            ONNX Runtime can borrow, else the second.
+            there). "initializers": each tensor of the blob's table replaces the initializer with its name, inner
+            graphs included, but functions not; the external data file must exist, of whatever size, and the optimiser
+            is switched off, because it would read values from that file. "auto": the first if this ONNX Runtime can
+            borrow, else the second.
         files: record name to external data file, for the blobs to attach; None as a file means the blob's option
             `onnx.location`. Not given: every weight blob with that option.
         allow_copies: lets every session copy the tensors whose offset is not a multiple of the size of their elements
@@ -384,8 +384,8 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
     Threads: different session options at the same time.
 
     Raises ImportError (no ONNX Runtime); Unsupported (one that is too old; an initializer of an inner graph with
-    file_buffers, and one of a function; a blob without a table, or a type that ONNX Runtime cannot borrow, with initializers); NotFound,
-    InvalidArgument, CopyNotAllowed, Malformed, each naming the tensor or the record; and what Container.acquire raises.
+    file_buffers, and one of a function; a blob without a table, or a type that ONNX Runtime cannot borrow, with
+    initializers); NotFound, InvalidArgument, CopyNotAllowed, Malformed, each naming the tensor or the record; and what Container.acquire raises.
     """
     ort, version = _runtime()
     if not isinstance(session_options, ort.SessionOptions):

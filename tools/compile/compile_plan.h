@@ -73,7 +73,7 @@ struct CompilePlan {
   std::optional<CommandTemplate> command;
   std::vector<CommandTarget> commands;  // its targets
   SharingWish sharing;
-  std::vector<std::string> warnings;  // what the HTP may do badly; known once the model is read
+  std::vector<std::string> warnings;  // about operators that the HTP may not take; filled in after the model is read
 
   // Returns `htp` with those targets of `commands` that were given in words.
   [[nodiscard]] HtpConfig htp_of_commands() const;

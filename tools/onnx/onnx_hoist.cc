@@ -22,8 +22,8 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-// Functions that call each other in a long chain would pass the weights of the last one through all. Beyond this number
-// of inputs functions keep their weights.
+// In a long chain of functions, each one would pass on the weights of all behind it. If that takes more inputs than
+// this, functions keep their weights.
 constexpr std::size_t kMaxPassed = 65'536;
 
 // The nodes of a graph, or those of a function.
@@ -89,7 +89,7 @@ class Functions {
  public:
   Functions(onnx::ModelProto& model, const std::vector<Scope>& scopes) : model_(model) {
     for (int i = 0; i < model.functions_size(); ++i) {
-      const std::string name = name_of(model.functions(i).domain(), model.functions(i).name());
+      const std::string name = operator_name(model.functions(i).domain(), model.functions(i).name());
       const auto [first, fresh] = by_name_.emplace(name, i);
       if (!fresh) closed_.insert({first->second, static_cast<std::size_t>(i)});
       if (is_of_runtime(model.functions(i).domain())) closed_.insert(static_cast<std::size_t>(i));
@@ -107,7 +107,7 @@ class Functions {
 
   // Returns the function that the node calls, if that is an open one.
   [[nodiscard]] std::optional<std::size_t> called_by(const onnx::NodeProto& node) const {
-    const auto found = by_name_.find(name_of(node.domain(), node.op_type()));
+    const auto found = by_name_.find(operator_name(node.domain(), node.op_type()));
     if (found == by_name_.end() || !open(found->second)) return std::nullopt;
     return found->second;
   }
@@ -132,12 +132,8 @@ class Functions {
   }
 
  private:
-  static std::string name_of(const std::string& domain, const std::string& type) {
-    return (domain == "ai.onnx" ? std::string() : domain) + ":" + type;
-  }
-
   void note_call(const Scope& scope, const onnx::NodeProto& node) {
-    const auto found = by_name_.find(name_of(node.domain(), node.op_type()));
+    const auto found = by_name_.find(operator_name(node.domain(), node.op_type()));
     if (found == by_name_.end()) return;
     if (scope.function) calls_[*scope.function].insert(found->second);
     // Such a call is an error in any case, and one more input would change its meaning.
@@ -181,9 +177,9 @@ class Functions {
 // A weight that may move, under its new name.
 struct Candidate {
   Scope scope;
-  std::string old_name;  // of the value
-  std::string name;
-  bool result = false;  // an output of its scope
+  std::string old_name;  // its name in the scope
+  std::string name;      // its name in the main graph
+  bool result = false;   // it is an output of its scope
   onnx::TensorProto* tensor = nullptr;
   onnx::NodeProto* node = nullptr;  // the Constant node, if it is one
 };

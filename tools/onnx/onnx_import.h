@@ -35,7 +35,7 @@ struct OnnxInitializer {
   std::vector<std::uint64_t> shape;
   std::optional<OnnxExternal> external;
   bool constant = false;  // a Constant node in the file
-  bool movable = false;   // of an inner graph or a function, and hoist_weights() can move it
+  bool movable = false;   // hoist_weights() can move it out of its inner graph or function
 };
 
 // Returns bytes by type and shape; nothing if the type is not known or they do not fit 64 bits.

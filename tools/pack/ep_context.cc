@@ -90,7 +90,7 @@ struct FileRecords {
   std::size_t first = 0;
   std::size_t count = 1;
   bool dlc = false;
-  std::vector<std::size_t> open = {};  // of a DLC: the context binaries whose graphs its metadata does not list
+  std::vector<std::size_t> open = {};  // the context binaries whose graphs the metadata of the DLC does not list
 };
 
 // Adds the graph of a node that names a DLC. The metadata of the DLC is the better source: it knows for each SoC which

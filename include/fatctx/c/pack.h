@@ -83,8 +83,8 @@ typedef struct fatctx_pack_record {
   const char* group;
   const char* unit;
   // The target. For a context binary of backend "htp", `arch` may also be a SoC as fatctx_device_parse() takes it
-  // ("SM8650", "57", "Snapdragon 8 Gen 3"). `soc_table` fills in the empty ones of part, qnn_soc, arch and vtcm_mb, and
-  // what contradicts it is an error.
+  // ("SM8650", "57", "Snapdragon 8 Gen 3"). `soc_table` fills in the empty ones of part, qnn_soc, arch and vtcm_mb. A
+  // fact that contradicts the table is an error.
   const char* backend;
   const char* part;
   const char* arch;

@@ -525,7 +525,7 @@ TEST_F(Merge, WhatTheFilesSayOfTheModelIsJoinedAndWhatCannotBeIsTold) {
   const auto named = merge({"a", "b"}, "named", {.model_name = "both", .seal = true});
   ASSERT_TRUE(is_ok(named));
   EXPECT_TRUE(Opened(read_file(folder_.file("named"))).toc.header.sealed);
-  EXPECT_EQ(named.value().pack.warnings.size(), 1U) << "whoever names the model knows that the files name others";
+  EXPECT_EQ(named.value().pack.warnings.size(), 1U) << "a given name needs no warning about two names";
   EXPECT_EQ(named.value().generation, 1U);
   const ContainerDescription said = description_of(folder_.file("named"));
   EXPECT_EQ(said.name, "both");

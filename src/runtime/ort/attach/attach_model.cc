@@ -190,9 +190,9 @@ struct Waiting {
   Kind kind;
   ByteView bytes;
   bool inner;
-  std::string constant = {};  // output of the Constant node of a graph that the message belongs to
-  bool function = false;      // inside of a function
-  bool by_name = false;       // of a tensor, see ModelTensor
+  std::string constant = {};  // the output of the Constant node that holds the message
+  bool function = false;      // the message is in a function
+  bool by_name = false;       // as ModelTensor::by_name
 };
 
 // Returns the output of a Constant node, and nothing for other nodes. ONNX Runtime turns the node into an initializer

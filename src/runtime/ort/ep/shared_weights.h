@@ -28,9 +28,9 @@ struct PlacedTensor {
 
 // How the convolutions of a graph were laid out for the processor.
 struct Layout {
-  std::size_t nodes = 0;         // that work on blocks of channels
-  std::uint64_t size_bytes = 0;  // of weights in memory that are not those of the container
-  std::string failed;            // why there is none, although the graph has convolutions
+  std::size_t nodes = 0;         // how many nodes work on blocks of channels
+  std::uint64_t size_bytes = 0;  // how much memory the rearranged weights take
+  std::string failed;            // why the layout failed; empty if it did not
 };
 
 // A set of weights that sessions borrow. It outlives every session that was created with it.
