@@ -125,8 +125,13 @@ struct PackOptions {
   // unchanged and the others become recipes, whose bytes are made on request.
   Sharing sharing = Sharing::kPages;
   std::uint32_t max_pieces = 4096;  // kPages: slices of one record; 1 to 65536
-  std::uint8_t extent_log2 = 16;    // 16 or 21
-  std::uint8_t granule_log2 = 12;   // 12, 14 or 16
+  // Alignment of segments: 12, 16 or 21. 0 chooses: 12 for a small file, at most 1 MiB of payload with the granule 12;
+  // else 16.
+  std::uint8_t extent_log2 = 0;
+  std::uint8_t granule_log2 = 12;  // 12, 14 or 16; at most extent_log2
+  // Stores SHA-256 beside XXH3, of each record and of each leaf, as a signature needs them. For those who fetch ranges
+  // of the file and check them against a digest that they trust.
+  bool sha256 = false;
   std::string model_name;
   std::vector<DescribedOption> options;
   Progress progress;

@@ -288,13 +288,13 @@ void bind_pack(nb::module_& module) {
         return call.run([&] { return packer.publish(target); });
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("seal") = false, nb::arg("overwrite") = false,
-      nb::arg("sharing") = "pages", nb::arg("extent_log2") = 16, nb::arg("granule_log2") = 12,
+      nb::arg("sharing") = "pages", nb::arg("extent_log2") = 0, nb::arg("granule_log2") = 12,
       nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
       nb::arg("progress") = nb::none(), nb::arg("threads") = 0, nb::arg("one_per_soc") = false,
       nb::arg("strict_sharing") = false,
       nb::sig(
           "def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
-          "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 16, granule_log2: int = 12, "
+          "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 0, granule_log2: int = 12, "
           "max_pieces: int = 4096, model_name: str = '', "
           "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
           "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0, one_per_soc: bool = False, "

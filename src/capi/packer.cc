@@ -159,6 +159,7 @@ Result<PackOptions> pack_options_in(const fatctx_pack_options* options) {
   result.threads = given.threads;
   result.one_per_soc = given.one_per_soc != 0;
   result.strict_sharing = given.strict_sharing != 0;
+  result.sha256 = given.sha256 != 0;
   result.model_name = text_in(given.model_name);
   FATCTX_ASSIGN(result.options, options_in(given.options, given.option_count));
   result.progress = progress_in(given.progress, given.progress_user);

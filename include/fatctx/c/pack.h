@@ -53,7 +53,7 @@ typedef struct fatctx_pack_options {
   uint32_t seal;           // 0
   uint32_t overwrite;      // replace an existing file (by rename); otherwise exists; 0
   uint32_t sharing;        // FATCTX_SHARING_...; FATCTX_SHARING_PAGES. With BYTES records become recipes
-  uint32_t extent_log2;    // 16 or 21; 16
+  uint32_t extent_log2;    // 12, 16 or 21; 0 chooses: 12 for a small file, else 16; 0
   uint32_t granule_log2;   // 12, 14 or 16; 12
   const char* model_name;  // null: none
   const fatctx_option* options;
@@ -68,6 +68,7 @@ typedef struct fatctx_pack_options {
   // 1: turns the warnings about records that cannot share as compiled, or share less (docs/sharing.md), into the error
   // unsupported; 0
   uint32_t strict_sharing;
+  uint32_t sha256;  // 1: stores SHA-256 beside XXH3, of each record and each leaf; 0
 } fatctx_pack_options;
 FATCTX_API void fatctx_pack_options_init(fatctx_pack_options* options, size_t struct_size);
 

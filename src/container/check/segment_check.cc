@@ -70,7 +70,7 @@ class Checker {
       FATCTX_TRY(hash_whole(segment, !leaves && which_ != LeafHash::kXxh3, outcome));
       return leaves ? progress_.add(segment.size) : Status(Done{});
     }
-    auto leaves = read_leaves(file_, toc_, segment, which_);
+    auto leaves = read_leaves(file_, toc_, segment, which_, part.leaves);
     if (!leaves.ok()) {
       const ErrorCode code = leaves.error().code;
       if (code != ErrorCode::kChecksumMismatch && code != ErrorCode::kTruncated) return std::move(leaves).error();

@@ -210,7 +210,7 @@ class Verifier {
     std::vector<SegmentLeaves> leaves;
     for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
       const Segment& segment = container.toc.segments[i];
-      if (segment.leaves_segment == kNoSegment) continue;
+      if (!segment.holds_payload()) continue;
       const ByteRange part = overlap({segment.offset, segment.size}, range);
       if (part.size != 0) leaves.push_back({i, leaves_touched({part.offset - segment.offset, part.size})});
     }
@@ -279,23 +279,24 @@ class Verifier {
       std::uint64_t offset;
     };
     const Header& header = container.header;
+    const HeaderForm& form = header.form();
     const Row rows[] = {
-        {kDegradedPrologue0, "F2", kPrologueOffsets[0]},
-        {kDegradedPrologue1, "F2", kPrologueOffsets[1]},
-        {kDegradedSlotA0, "F6", kSlotOffsets[0]},
-        {kDegradedSlotA0 << 1, "F6", kSlotOffsets[1]},
-        {kDegradedSlotA0 << 2, "F6", kSlotOffsets[2]},
-        {kDegradedSlotA0 << 3, "F6", kSlotOffsets[3]},
+        {kDegradedPrologue0, "F2", form.prologues[0]},
+        {kDegradedPrologue1, "F2", form.prologues[1]},
+        {kDegradedSlotA0, "F6", form.slots[0]},
+        {kDegradedSlotA0 << 1, "F6", form.slots[1]},
+        {kDegradedSlotA0 << 2, "F6", form.slots[2]},
+        {kDegradedSlotA0 << 3, "F6", form.slots[3]},
         {kDegradedHeaderPadding, "F35", 0},
         {kDegradedToc0, "F14", header.toc_offset[0]},
         {kDegradedToc1, "F14", header.toc_offset[1]},
-        {kDegradedOlderPair, "F9", kSlotOffsets[1U - header.pair]},
+        {kDegradedOlderPair, "F9", form.slots[1U - header.pair]},
     };
     FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file_, header));
-    if (header.signature && sha256(container.toc.bytes) != header.signature->toc_sha256) {
+    if (header.signature && !toc_sha256_matches(container.toc.bytes, header)) {
       findings_.add(Error{ErrorCode::kChecksumMismatch,
                           "the table of contents does not match the SHA-256 in its slot",
-                          {.file_offset = kSlotOffsets[header.pair], .rule = "F13"}});
+                          {.file_offset = form.slots[header.pair], .rule = "F13"}});
     }
     for (const Row& row : rows) {
       if ((degraded & row.bit) == 0) continue;
@@ -326,7 +327,7 @@ class Verifier {
     }
     std::sort(extents.begin(), extents.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
     std::vector<ByteRange> gaps;
-    std::uint64_t end = kHeaderSize;
+    std::uint64_t end = container.header.form().size;
     for (const ByteRange extent : extents) {
       if (extent.offset > end) gaps.push_back({end, extent.offset - end});
       end = std::max(end, extent.offset + extent.size);
@@ -455,7 +456,7 @@ class Verifier {
 
   static bool fits(const Toc& toc, const RecordInfo& record, const SegmentOutcome& whole) {
     return whole.hash == record.hash &&
-           (!whole.sha256 || whole.sha256 == StoredRows(toc).record(toc.index_of(record)).logical_sha256);
+           (!whole.sha256 || whole.sha256 == StoredRows(toc).record_sha256(toc.index_of(record)));
   }
 
   void find_whole_segments(const Toc& toc) {
@@ -624,8 +625,9 @@ class Verifier {
   static Status check_tensor_table(const Toc& toc, const RecordInfo& record, ByteView bytes) {
     const auto reference = std::lower_bound(toc.references.begin(), toc.references.end(), record.id,
                                             [](const Reference& r, std::uint32_t id) { return r.from_record < id; });
-    FATCTX_TRY(
-        parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes, toc.newer_fields));  // F27: it exists
+    FATCTX_TRY(parse_tensor_table(bytes, toc.find(reference->to_record)->size_bytes,
+                                  toc.newer_fields,  // F27: it exists
+                                  &reference->table_hash));
     return Done{};
   }
 

@@ -14,9 +14,6 @@ bool holds_payload(const SegmentEntry& segment) {
          segment.kind == static_cast<std::uint16_t>(SegmentKind::kPacked);
 }
 
-// Returns whether the segment has SHA-256 leaves: signed ones keep theirs, new ones have none.
-bool has_sha256_leaves(const SegmentEntry& segment) { return segment.sha_leaves_segment != kNoSegment; }
-
 SegmentEntry dead_segment(std::uint64_t offset, std::uint64_t size, std::uint64_t generation, unsigned alignment_log2) {
   SegmentEntry entry = {};
   entry.kind = static_cast<std::uint16_t>(SegmentKind::kDead);
@@ -27,7 +24,6 @@ SegmentEntry dead_segment(std::uint64_t offset, std::uint64_t size, std::uint64_
   entry.size = size;
   entry.generation = generation;
   entry.leaves_segment = kNoSegment;
-  entry.sha_leaves_segment = kNoSegment;
   return entry;
 }
 
@@ -43,11 +39,11 @@ class Merger {
     for (const ReferenceEntry& row : added.references) rows_.references.push_back(row);
     rows_.generations.push_back(old_generation());
     rows_.generation = header_.generation + 1;
-    for (SegmentEntry& segment : added.segments) segment.generation = rows_.generation;
+    for (SegmentRow& segment : added.segments) segment.generation = rows_.generation;
     bury_unused();
     place_dead(first_byte);
     const std::size_t before = rows_.segments.size();  // includes DEAD ones; all come before the new ones
-    for (const SegmentEntry& segment : added.segments) rows_.segments.push_back(segment);
+    for (const SegmentRow& segment : added.segments) rows_.segments.push_back(segment);
     renumber(before);
     return std::move(rows_);
   }
@@ -63,7 +59,7 @@ class Merger {
       entry.codec = there.entry.codec;
       entry.alignment_log2 = there.entry.alignment_log2;
       entry.stored_size = there.entry.stored_size;
-      entry.logical_sha256 = there.entry.logical_sha256;
+      added.records[i].digest = there.digest;
       if ((there.entry.flags & kRecordRecipe) != 0) entry.flags = kRecordRecipe;
       added.records[i].slices = there.slices;
     }
@@ -88,6 +84,7 @@ class Merger {
     const std::size_t first = header_.toc_offset[0] + header_.toc_size == header_.committed_end ? 1 : 0;
     entry.toc_offset = header_.toc_offset[first];
     entry.toc_size = header_.toc_size;
+    entry.toc_head_size = header_.toc_head_size;
     entry.committed_end = header_.committed_end;
     entry.toc_hash = header_.toc_hash.bytes;
     if (header_.signature) entry.toc_sha256 = header_.signature->toc_sha256;
@@ -104,11 +101,12 @@ class Merger {
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
       if (!used[i] || !holds_payload(rows_.segments[i])) continue;
-      used[rows_.segments[i].leaves_segment] = true;
-      if (has_sha256_leaves(rows_.segments[i])) used[rows_.segments[i].sha_leaves_segment] = true;
+      for (const std::uint32_t leaves : {rows_.segments[i].leaves_segment, rows_.segments[i].digest.leaves_segment}) {
+        if (leaves != kNoSegment) used[leaves] = true;
+      }
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
-      Row<SegmentEntry>& segment = rows_.segments[i];
+      SegmentRow& segment = rows_.segments[i];
       if (used[i] || segment.kind == static_cast<std::uint16_t>(SegmentKind::kDead)) continue;
       segment = dead_segment(segment.offset, segment.size, segment.generation, segment.alignment_log2);
     }
@@ -116,15 +114,16 @@ class Merger {
 
   // Adds the old table and the skipped tail as DEAD segments, in file order; `moved_` maps old segments to new indexes.
   void place_dead(std::uint64_t first_byte) {
+    const unsigned unit_log2 = header_.form().unit_log2;
     std::vector<SegmentEntry> dead;
     for (const std::uint64_t offset : header_.toc_offset) {
-      dead.push_back(dead_segment(offset, header_.toc_size, header_.generation, kExtentLog2));
+      dead.push_back(dead_segment(offset, header_.toc_size, header_.generation, unit_log2));
     }
-    const std::uint64_t tail = *checked_align_up(header_.committed_end, kExtentLog2);
+    const std::uint64_t tail = *checked_align_up(header_.committed_end, unit_log2);
     if (header_.tail_bytes != 0 && tail < first_byte) {
-      dead.push_back(dead_segment(tail, first_byte - tail, rows_.generation, kExtentLog2));
+      dead.push_back(dead_segment(tail, first_byte - tail, rows_.generation, unit_log2));
     }
-    std::vector<std::pair<Row<SegmentEntry>, std::size_t>> all;  // with the old index
+    std::vector<std::pair<SegmentRow, std::size_t>> all;  // with the old index
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) all.emplace_back(rows_.segments[i], i);
     for (const SegmentEntry& segment : dead) all.emplace_back(segment, rows_.segments.size());
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
@@ -142,9 +141,10 @@ class Merger {
     const auto moved = [&](std::uint32_t index) {
       return index < moved_.size() ? moved_[index] : static_cast<std::uint32_t>(index - moved_.size() + before);
     };
-    for (SegmentEntry& segment : rows_.segments) {
-      if (holds_payload(segment)) segment.leaves_segment = moved(segment.leaves_segment);
-      if (has_sha256_leaves(segment)) segment.sha_leaves_segment = moved(segment.sha_leaves_segment);
+    for (SegmentRow& segment : rows_.segments) {
+      for (le32* leaves : {&segment.leaves_segment, &segment.digest.leaves_segment}) {
+        if (*leaves != kNoSegment) *leaves = moved(*leaves);
+      }
     }
     for (RecordRow& record : rows_.records) {
       for (SliceEntry& slice : record.slices) slice.segment = moved(slice.segment);

@@ -207,7 +207,7 @@ struct Appender::Impl {
   // attempt to append has ever named the padding. It is written even if it reads as zeros, because the disk may differ.
   Status clear_padding() {
     const std::uint64_t from = opened.header.committed_end;
-    const std::uint64_t end = std::min(file_size, *checked_align_up(from, kExtentLog2));
+    const std::uint64_t end = std::min(file_size, *checked_align_up(from, opened.header.form().unit_log2));
     if (end == from) return Done{};
     return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
   }
@@ -216,10 +216,10 @@ struct Appender::Impl {
   // synced itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
   // (docs/decisions/0020).
   Status write_present_slot(std::size_t mirror) {
-    const std::uint64_t offset = kSlotOffsets[opened.header.pair + mirror * kPairs];
-    HeaderPage page;  // on the stack: no allocation may fail once a slot is written
-    FATCTX_TRY(file->read_at(offset, page));
-    return file->write_at(offset, page);
+    const std::uint64_t offset = opened.header.form().slots[opened.header.pair + mirror * kPairs];
+    HeaderSector sector;  // on the stack: no allocation may fail once a slot is written
+    FATCTX_TRY(file->read_at(offset, sector));
+    return file->write_at(offset, sector);
   }
 
   Result<AppendReport> commit() {
@@ -248,7 +248,7 @@ struct Appender::Impl {
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
     FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
-    FATCTX_TRY(place_toc(plan));
+    FATCTX_TRY(place_toc(plan, header.form().unit_log2));
 
     FATCTX_TRY(restore_copies(report));
     FATCTX_TRY(clear_padding());
@@ -261,8 +261,9 @@ struct Appender::Impl {
     const GenerationFacts facts{.generation = header.generation + 1,
                                 .committed_end = plan.committed_end,
                                 .toc_offset = plan.toc_offset,
-                                .toc_size = plan.toc_size,
-                                .toc_hash = hash128(toc),
+                                .toc_size = plan.toc_size.all,
+                                .toc_head_size = plan.toc_size.head,
+                                .toc_hash = hash128(head_of(toc)),
                                 .previous_toc_hash = header.toc_hash};
     FATCTX_TRY(check_opens(facts, toc));
     for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file->write_at(offset, toc));
@@ -288,12 +289,12 @@ struct Appender::Impl {
   // Parses the result as a reader would, because limits and rules apply to old and new rows together. A file that
   // readers would refuse is never committed.
   [[nodiscard]] Status check_opens(const GenerationFacts& facts, const std::vector<std::byte>& toc) const {
-    std::array<HeaderPage, 2> slots;
+    std::array<HeaderSector, 2> slots;
     std::vector<LaterBytes> later;
     for (std::size_t mirror = 0; mirror < slots.size(); ++mirror) {
       const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
-      slots[mirror] = slot_page(index, opened.header.uuid, facts);
-      later.push_back({kSlotOffsets[index], slots[mirror]});
+      slots[mirror] = slot_sector(index, opened.header.uuid, facts);
+      later.push_back({opened.header.form().slots[index], slots[mirror]});
     }
     for (const std::uint64_t offset : facts.toc_offset) later.push_back({offset, toc});
     return container::check_opens(*file, facts, later);
@@ -314,14 +315,14 @@ struct Appender::Impl {
     return error;
   }
 
-  static Status place_toc(Plan& plan) {
+  static Status place_toc(Plan& plan, unsigned unit_log2) {
     for (std::uint64_t& offset : plan.toc_offset) {
-      const auto aligned = checked_align_up(plan.committed_end, kExtentLog2);
-      if (!aligned || *aligned + plan.toc_size > kMaxFileSize) {
+      const auto aligned = checked_align_up(plan.committed_end, unit_log2);
+      if (!aligned || *aligned + plan.toc_size.all > kMaxFileSize) {
         return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
       }
       offset = *aligned;
-      plan.committed_end = offset + plan.toc_size;
+      plan.committed_end = offset + plan.toc_size.all;
     }
     return Done{};
   }
@@ -330,7 +331,7 @@ struct Appender::Impl {
   Status write_slots(const GenerationFacts& facts) {
     for (std::size_t mirror = 0; mirror < 2; ++mirror) {
       const auto index = static_cast<std::uint8_t>((1 - opened.header.pair) + mirror * kPairs);
-      FATCTX_TRY(file->write_at(kSlotOffsets[index], slot_page(index, opened.header.uuid, facts)));
+      FATCTX_TRY(file->write_at(opened.header.form().slots[index], slot_sector(index, opened.header.uuid, facts)));
     }
     return Done{};
   }

@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include "container/format/copy_out.h"
-#include "container/format/crypto.h"
-#include "container/format/hash.h"
+#include "container/format/leaf_range.h"
 #include "container/read/leaves.h"
 #include "container/read/stored_rows.h"
 #include "container/write/header_build.h"
@@ -16,44 +15,51 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::size_t kSlotCount = kSlotOffsets.size();
+constexpr std::size_t kSlotCount = 4;
+constexpr std::size_t kPairs = 2;
 
-std::vector<std::byte> page_in(ByteView header, std::uint64_t offset) {
-  const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
-  return {page.begin(), page.end()};
+std::vector<std::byte> sector_in(ByteView header, std::uint64_t offset) {
+  const ByteView sector = header.subspan(static_cast<std::size_t>(offset), kSectorSize);
+  return {sector.begin(), sector.end()};
 }
 
-void restore_prologues(ByteView header, std::uint32_t degraded, std::vector<Restoration>& found) {
-  for (std::size_t copy = 0; copy < kPrologueOffsets.size(); ++copy) {
-    const std::uint32_t bit = kDegradedPrologue0 << copy;
-    if ((degraded & bit) == 0) continue;
-    found.push_back({.what = degraded_texts(bit).front(),
-                     .range = {kPrologueOffsets[copy], kPageSize},
-                     .bytes = page_in(header, kPrologueOffsets[1 - copy])});
-  }
+void restore_prologue(ByteView header, const HeaderForm& form, std::size_t copy, std::uint32_t degraded,
+                      std::vector<Restoration>& found) {
+  const std::uint32_t bit = kDegradedPrologue0 << copy;
+  if ((degraded & bit) == 0) return;
+  found.push_back({.what = degraded_texts(bit).front(),
+                   .range = {form.prologues[copy], kSectorSize},
+                   .bytes = sector_in(header, form.prologues[1 - copy])});
 }
 
-void restore_slots(ByteView header, const DiskUuid& uuid, std::uint32_t degraded, std::vector<Restoration>& found) {
-  for (std::size_t index = 0; index < kSlotCount; ++index) {
-    const std::size_t mirror = (index + kSlotCount / 2) % kSlotCount;
-    const std::uint32_t bit = kDegradedSlotA0 << index;
-    if ((degraded & bit) == 0 || (degraded & (kDegradedSlotA0 << mirror)) != 0) continue;
-    const HeaderPage page =
-        mirrored_slot(page_in(header, kSlotOffsets[mirror]), static_cast<std::uint8_t>(index), uuid);
-    found.push_back({.what = degraded_texts(bit).front(),
-                     .range = {kSlotOffsets[index], kPageSize},
-                     .bytes = {page.begin(), page.end()}});
-  }
+void restore_slot(ByteView header, const Header& facts, std::size_t index, std::uint32_t degraded,
+                  std::vector<Restoration>& found) {
+  const std::size_t mirror = (index + kPairs) % kSlotCount;
+  const std::uint32_t bit = kDegradedSlotA0 << index;
+  if ((degraded & bit) == 0 || (degraded & (kDegradedSlotA0 << mirror)) != 0) return;
+  const std::array<std::uint64_t, kSlotCount>& slots = facts.form().slots;
+  const HeaderSector sector =
+      mirrored_slot(sector_in(header, slots[mirror]), static_cast<std::uint8_t>(index), facts.uuid);
+  found.push_back({.what = degraded_texts(bit).front(),
+                   .range = {slots[index], kSectorSize},
+                   .bytes = {sector.begin(), sector.end()}});
 }
 
-void restore_padding(ByteView header, std::vector<Restoration>& found) {
-  for (const ByteRange gap : kHeaderGaps) {
-    for (std::uint64_t offset = gap.offset; offset < gap.offset + gap.size; offset += kPageSize) {
-      if (all_zero(header.subspan(static_cast<std::size_t>(offset), kPageSize))) continue;
-      found.push_back({.what = degraded_texts(kDegradedHeaderPadding).front(),
-                       .range = {offset, kPageSize},
-                       .bytes = std::vector<std::byte>(kPageSize)});
-    }
+// Restores the sectors of the header in an order in which no crash takes a second copy of anything. In the small form a
+// prologue and a first mirror share a page, so a crash that tears that page takes both. The mirrors with a page of
+// their own come first, then the prologues, then the first mirrors.
+void restore_sectors(ByteView header, const Header& facts, std::uint32_t degraded, std::vector<Restoration>& found) {
+  for (const std::size_t index : {2U, 3U}) restore_slot(header, facts, index, degraded, found);
+  for (const std::size_t copy : {1U, 0U}) restore_prologue(header, facts.form(), copy, degraded, found);
+  for (const std::size_t index : {0U, 1U}) restore_slot(header, facts, index, degraded, found);
+}
+
+void restore_padding(ByteView header, const HeaderForm& form, std::vector<Restoration>& found) {
+  for (const ByteRange gap : header_gaps(form)) {
+    if (all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)))) continue;
+    found.push_back({.what = degraded_texts(kDegradedHeaderPadding).front(),
+                     .range = gap,
+                     .bytes = std::vector<std::byte>(static_cast<std::size_t>(gap.size))});
   }
 }
 
@@ -68,18 +74,24 @@ std::string name_of_leaves(const Toc& toc, std::uint32_t segment) {
   return "leaf hashes";
 }
 
-template <typename Hash, typename HashOf>
-Result<std::vector<std::byte>> leaves_from_payload(const mapping::OsFile& file, const Segment& segment,
-                                                   const HashOf& hash_of) {
-  std::vector<std::byte> leaves;
-  leaves.reserve(static_cast<std::size_t>(segment.leaf_count() * sizeof(Hash)));
-  FATCTX_TRY(walk_leaves(file, segment, {}, {0, segment.leaf_count()}, [&](std::uint64_t, ByteView bytes, bool) {
-    const Hash hash = hash_of(bytes);
-    const auto one = std::as_bytes(std::span(&hash, 1));
-    leaves.insert(leaves.end(), one.begin(), one.end());
+// Computes a leaf range from the payload, and the hash of it that the table has.
+template <typename Hash>
+Result<std::pair<std::vector<std::byte>, Hash>> leaves_from_payload(const mapping::OsFile& file,
+                                                                    const Segment& segment) {
+  LeafRangeBuilder<Hash> range(segment.leaf_count());
+  std::vector<std::byte> bytes;
+  const auto take = [&] {
+    const std::vector<std::byte> more = range.take();
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  };
+  FATCTX_TRY(walk_leaves(file, segment, {}, {0, segment.leaf_count()}, [&](std::uint64_t, ByteView leaf, bool) {
+    range.add(leaf_hash<Hash>(leaf));
+    take();
     return Status(Done{});
   }));
-  return leaves;
+  const Hash root = range.finish();
+  take();
+  return std::pair(std::move(bytes), root);
 }
 
 // Restores the leaf hashes of one algorithm. Returns nothing if they are good. Also returns nothing if the table does
@@ -93,21 +105,31 @@ Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& 
   Restoration restoration;
   bool confirmed = false;
   if (which == LeafHash::kXxh3) {
-    FATCTX_ASSIGN(restoration.bytes,
-                  leaves_from_payload<Hash128>(file, segment, [](ByteView b) { return hash128(b); }));
-    confirmed = hash128(restoration.bytes) == segment.leaves_hash;
+    FATCTX_ASSIGN(auto made, leaves_from_payload<Hash128>(file, segment));
+    confirmed = made.second == segment.leaves_hash;
+    restoration.bytes = std::move(made.first);
     restoration.range.offset = offset_of_leaves(toc, segment);
   } else {
-    const SegmentEntry row = StoredRows(toc).segment(index);
-    FATCTX_ASSIGN(restoration.bytes,
-                  leaves_from_payload<DiskSha256>(file, segment, [](ByteView b) { return sha256(b); }));
-    confirmed = sha256(restoration.bytes) == row.leaves_sha256;
-    restoration.range.offset = offset_of_sha_leaves(toc, row);
+    const SegmentDigest digest = StoredRows(toc).segment_digest(index);
+    FATCTX_ASSIGN(auto made, leaves_from_payload<DiskSha256>(file, segment));
+    confirmed = made.second == digest.leaves_sha256;
+    restoration.bytes = std::move(made.first);
+    restoration.range.offset = offset_of_leaves(toc, digest);
   }
   if (!confirmed) return std::optional<Restoration>();
   restoration.what = (which == LeafHash::kXxh3 ? "" : "SHA-256 ") + name_of_leaves(toc, index);
   restoration.range.size = restoration.bytes.size();
   return std::optional(std::move(restoration));
+}
+
+// Returns the bytes of a table from its two copies, page by page; nothing if both lack the same page.
+Result<std::optional<std::vector<std::byte>>> whole_table(const mapping::OsFile& file, const Header& header) {
+  std::vector<std::byte> first(static_cast<std::size_t>(header.toc_size));
+  std::vector<std::byte> second(first.size());
+  FATCTX_TRY(file.read_at(header.toc_offset[0], first));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], second));
+  if (!mend_toc(first, second, header)) return std::optional<std::vector<std::byte>>();
+  return std::optional(std::move(first));
 }
 
 }  // namespace
@@ -116,21 +138,22 @@ Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, co
                                                  std::uint32_t degraded) {
   std::vector<Restoration> found;
   if (degraded == 0) return found;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(kHeaderSize));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(header.form().size));
   FATCTX_TRY(file.read_at(0, bytes));
-  restore_prologues(bytes, degraded, found);
-  restore_slots(bytes, header.uuid, degraded, found);
-  for (const std::size_t copy : {0U, 1U}) {
-    const std::uint32_t bit = copy == 0 ? kDegradedToc0 : kDegradedToc1;
-    const std::uint32_t both = kDegradedToc0 | kDegradedToc1;
-    if ((degraded & bit) == 0 || (degraded & both) == both) continue;
-    found.push_back({.what = degraded_texts(bit).front(),
-                     .range = {header.toc_offset[copy], header.toc_size},
-                     .bytes = {},
-                     .copy_from = header.toc_offset[1 - copy],
-                     .hash = header.toc_hash});
+  restore_sectors(bytes, header, degraded, found);
+  const std::uint32_t both = kDegradedToc0 | kDegradedToc1;
+  if ((degraded & both) != 0) {
+    FATCTX_ASSIGN(const std::optional<std::vector<std::byte>> table, whole_table(file, header));
+    for (const std::size_t copy : {0U, 1U}) {
+      const std::uint32_t bit = copy == 0 ? kDegradedToc0 : kDegradedToc1;
+      if ((degraded & bit) == 0 || !table) continue;
+      found.push_back({.what = degraded_texts(bit).front(),
+                       .range = {header.toc_offset[copy], header.toc_size},
+                       .bytes = {},
+                       .table = header});
+    }
   }
-  if ((degraded & kDegradedHeaderPadding) != 0) restore_padding(bytes, found);
+  if ((degraded & kDegradedHeaderPadding) != 0) restore_padding(bytes, header.form(), found);
   return found;
 }
 
@@ -146,14 +169,15 @@ std::vector<Restoration> restorations_of_older_pair(const OpenedToc& opened) {
       .committed_end = previous.committed_end,
       .toc_offset = copies_of(previous),
       .toc_size = previous.toc_size,
+      .toc_head_size = previous.toc_head_size,
       .toc_hash = previous.toc_hash,
       .previous_toc_hash = earlier.size() > 1 ? earlier[earlier.size() - 2].toc_hash : Hash128{}};
   for (const std::size_t mirror : {0U, 1U}) {
-    const auto index = static_cast<std::uint8_t>((1U - header.pair) + mirror * kSlotCount / 2);
-    const HeaderPage page = slot_page(index, header.uuid, facts);
+    const auto index = static_cast<std::uint8_t>((1U - header.pair) + mirror * kPairs);
+    const HeaderSector sector = slot_sector(index, header.uuid, facts);
     found.push_back({.what = degraded_texts(kDegradedSlotA0 << index).front(),
-                     .range = {kSlotOffsets[index], kPageSize},
-                     .bytes = {page.begin(), page.end()}});
+                     .range = {header.form().slots[index], kSectorSize},
+                     .bytes = {sector.begin(), sector.end()}});
   }
   return found;
 }
@@ -162,20 +186,26 @@ Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFil
   std::vector<Restoration> found;
   for (const Generation& generation : toc.generations) {
     const std::array<std::uint64_t, 2> places = copies_of(generation);
-    FATCTX_ASSIGN(const bool first, holds_table(file, generation, places[0]));
-    FATCTX_ASSIGN(const bool second, holds_table(file, generation, places[1]));
-    if (first == second) continue;
-    const std::size_t bad = first ? 1 : 0;
-    found.push_back({.what = fmt::format("toc copy {} of generation {}", bad, generation.number),
-                     .range = {places[bad], generation.toc_size},
-                     .bytes = {},
-                     .copy_from = places[1 - bad],
-                     .hash = generation.toc_hash});
+    Header header;
+    header.toc_offset = places;
+    header.toc_size = generation.toc_size;
+    header.toc_head_size = generation.toc_head_size;
+    header.toc_hash = generation.toc_hash;
+    for (const std::size_t copy : {0U, 1U}) {
+      FATCTX_ASSIGN(const bool good, holds_table(file, generation, places[copy]));
+      if (good) continue;
+      FATCTX_ASSIGN(const std::optional<std::vector<std::byte>> table, whole_table(file, header));
+      if (!table) break;
+      found.push_back({.what = fmt::format("toc copy {} of generation {}", copy, generation.number),
+                       .range = {places[copy], generation.toc_size},
+                       .bytes = {},
+                       .table = header});
+    }
   }
   for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
     const Segment& segment = toc.segments[i];
-    if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
-    const bool sha256_too = StoredRows(toc).segment(i).sha_leaves_segment != kNoSegment;
+    if (!segment.holds_payload() || segment.leaf_count() == 1) continue;  // one leaf is in the table
+    const bool sha256_too = StoredRows(toc).segment_digest(i).leaves_segment != kNoSegment;
     for (const LeafHash which : {LeafHash::kXxh3, LeafHash::kSha256}) {
       if (which == LeafHash::kSha256 && !sha256_too) continue;
       FATCTX_ASSIGN(std::optional<Restoration> one, restoration_of_leaves(file, toc, i, which));
@@ -186,14 +216,13 @@ Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFil
 }
 
 Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration) {
-  if (!restoration.hash) return restoration.bytes;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(restoration.range.size));
-  FATCTX_TRY(file.read_at(restoration.copy_from, bytes));
-  if (hash128(bytes) == *restoration.hash) return bytes;
+  if (!restoration.table) return restoration.bytes;
+  FATCTX_ASSIGN(std::optional<std::vector<std::byte>> bytes, whole_table(file, *restoration.table));
+  if (bytes) return std::move(*bytes);
   return Error{
       ErrorCode::kChanged,
       fmt::format("the good copy of {} was changed by somebody else; nothing was written over", restoration.what),
-      {.file_offset = restoration.copy_from}};
+      {.file_offset = restoration.range.offset}};
 }
 
 Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations) {
@@ -213,23 +242,23 @@ Status restore(mapping::OsFile& file, const std::vector<Restoration>& restoratio
 
 Status write_slots_again(mapping::OsFile& file, const Header& header) {
   const auto write_again = [&](std::size_t index) -> Status {
-    std::vector<std::byte> page(kPageSize);
-    FATCTX_TRY(file.read_at(kSlotOffsets[index], page));
-    return file.write_at(kSlotOffsets[index], page);
+    std::vector<std::byte> sector(kSectorSize);
+    FATCTX_TRY(file.read_at(header.form().slots[index], sector));
+    return file.write_at(header.form().slots[index], sector);
   };
   const std::size_t first = header.pair;
-  const std::size_t second = first + kSlotCount / 2;
+  const std::size_t second = first + kPairs;
   const std::size_t older = 1U - first;
   FATCTX_TRY(write_again(first));
   FATCTX_TRY(file.sync());
   auto mirrored = write_again(second);
   if (mirrored.ok()) mirrored = file.sync();
   if (!mirrored.ok()) {  // the next writer must not take it for the good mirror
-    (void)file.write_at(kSlotOffsets[second], std::vector<std::byte>(kPageSize));
+    (void)file.write_at(header.form().slots[second], std::vector<std::byte>(kSectorSize));
     return mirrored;
   }
   FATCTX_TRY(write_again(older));
-  FATCTX_TRY(write_again(older + kSlotCount / 2));
+  FATCTX_TRY(write_again(older + kPairs));
   return file.sync();
 }
 

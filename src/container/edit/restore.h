@@ -13,15 +13,14 @@ namespace fatctx::container {
 
 // A damaged range of the file and its right contents.
 struct Restoration {
-  std::string what;               // "slot A1", "toc copy 0"
-  ByteRange range;                // in the file
-  std::vector<std::byte> bytes;   // of a page or of leaf hashes; empty for a table of contents
-  std::uint64_t copy_from = 0;    // offset of the good copy of a table; only without `bytes`
-  std::optional<Hash128> hash{};  // of that copy
+  std::string what;                  // "slot A1", "toc copy 0"
+  ByteRange range;                   // in the file
+  std::vector<std::byte> bytes;      // empty for a table of contents
+  std::optional<Header> table = {};  // both copies of it, from which its bytes are made
 };
 
 // Returns those copies in `degraded` (bits of Degraded) whose other copy is good: prologues, slots of both pairs,
-// padding of the header, tables of contents. Reads the header only. Errors: io, truncated.
+// padding of the header, tables of contents (page by page). Errors: io, truncated.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, const Header& header,
                                                                std::uint32_t degraded);
 // Returns the slots of a pair that is too old because syncs failed (kDegradedOlderPair). Their contents follow from the
@@ -31,7 +30,7 @@ struct Restoration {
 // payload of damaged leaf hashes. Leaves out copies that cannot be restored. Errors: io, truncated, no_resource.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFile& file, const Toc& toc);
 
-// Returns the right contents of the range. Errors: changed (the good copy is different now), io, truncated.
+// Returns the right contents of the range. Errors: changed (no copy of the table is good any more), io, truncated.
 [[nodiscard]] Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration);
 
 // Writes one range at a time and syncs it before it touches the next: a crash can tear only a range that was damaged

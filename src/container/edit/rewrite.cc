@@ -110,7 +110,8 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
   pack.seal = options.seal.value_or(header.sealed);
   pack.overwrite = options.overwrite || replacing != nullptr;
   pack.sharing = options.sharing.value_or(source->sharing());
-  pack.extent_log2 = header.extent_log2;
+  // Large alignment was asked for; the rest follows from the size, which is another one now.
+  pack.extent_log2 = header.extent_log2 == kLargeExtentLog2 ? kLargeExtentLog2 : std::uint8_t{0};
   pack.granule_log2 = header.granule_log2;
   pack.model_name = source->description().name;
   pack.options = source->description().options;
@@ -291,7 +292,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
                   StoredContainer::open(path, 0, options.max_made_bytes));
     if (in_place) replaced = container->identity();
     report.sources.push_back(source_of(*container));
-    pack.extent_log2 = std::max(pack.extent_log2, container->header().extent_log2);
+    if (container->header().extent_log2 == kLargeExtentLog2) pack.extent_log2 = kLargeExtentLog2;
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
     if (container->header().signature) warnings.push_back(signature_gone(path));
     by_bytes = by_bytes || container->sharing() == Sharing::kBytes;

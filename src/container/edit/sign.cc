@@ -15,6 +15,7 @@
 #include "container/edit/replacing.h"
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
+#include "container/format/leaf_range.h"
 #include "container/read/checked_bytes.h"
 #include "container/read/leaves.h"
 #include "container/read/open.h"
@@ -34,10 +35,6 @@ using namespace container;
 namespace {
 
 constexpr std::size_t kCopyUnit = std::size_t{4} << 20;  // as in copy_payload.cc
-
-bool holds_payload(const Segment& segment) {
-  return segment.kind == SegmentKind::kPayload || segment.kind == SegmentKind::kPacked;
-}
 
 class Signer {
  public:
@@ -65,15 +62,16 @@ class Signer {
     FATCTX_TRY(copy_segments());
     FATCTX_TRY(hash_records());
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(rows_));
-    header_.toc_hash = hash128(toc);
+    header_.toc_hash = hash128(head_of(toc));
     header_.signature =
-        sign_generation(header_, toc, from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
+        sign_generation(header_, head_of(toc), from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
     FATCTX_TRY(parse_toc(toc, header_, 0));  // never sign a table that readers refuse
     for (const std::uint64_t offset : header_.toc_offset) FATCTX_TRY(file_.write_at(offset, toc));
     const GenerationFacts facts{.generation = header_.generation,
                                 .committed_end = header_.committed_end,
                                 .toc_offset = header_.toc_offset,
                                 .toc_size = header_.toc_size,
+                                .toc_head_size = header_.toc_head_size,
                                 .toc_hash = header_.toc_hash,
                                 .previous_toc_hash = {},
                                 .signature = header_.signature,
@@ -88,41 +86,47 @@ class Signer {
   // Places the segments. Those with payload keep their order; one always exists, for the description. The two segments
   // of leaves follow them.
   Status place() {
-    std::vector<Row<SegmentEntry>> segments;
+    std::vector<SegmentRow> segments;
     moved_.resize(toc_.segments.size());
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
-      if (!holds_payload(toc_.segments[i])) continue;
+      if (!toc_.segments[i].holds_payload()) continue;
       moved_[i] = static_cast<std::uint32_t>(segments.size());
       copied_.push_back(i);
       segments.push_back(rows_.segments[i]);
     }
     const auto leaves = static_cast<std::uint32_t>(segments.size());
-    std::uint64_t leaf_count = 0;
+    std::uint64_t hashes = 0;
     for (std::size_t i = 0; i < segments.size(); ++i) {
-      SegmentEntry& segment = segments[i];
-      segment.leaves_segment = leaves;
-      segment.sha_leaves_segment = leaves + 1;
-      segment.first_leaf = leaf_count;
-      segment.sha_first_leaf = leaf_count;
-      leaf_count += toc_.segments[copied_[i]].leaf_count();
+      SegmentRow& segment = segments[i];
+      const std::uint64_t units = leaf_units(toc_.segments[copied_[i]].leaf_count());
+      segment.leaves_segment = units == 0 ? kNoSegment : leaves;
+      segment.digest.leaves_segment = units == 0 ? kNoSegment : leaves + 1;
+      segment.first_leaf = units == 0 ? 0 : hashes;
+      segment.digest.first_leaf = segment.first_leaf;
+      hashes += units;
     }
-    segments.push_back(leaves_segment(kHashXxh3, leaf_count * sizeof(DiskHash)));
-    segments.push_back(leaves_segment(kHashSha256, leaf_count * sizeof(DiskSha256)));
+    if (hashes != 0) {
+      segments.push_back(leaves_segment(kHashXxh3, hashes * sizeof(DiskHash)));
+      segments.push_back(leaves_segment(kHashSha256, hashes * sizeof(DiskSha256)));
+    }
     rows_.segments = std::move(segments);
     rows_.generations.clear();
+    rows_.sha256 = true;
     rows_.generation = header_.generation;
     for (RecordRow& record : rows_.records) {
       for (SliceEntry& slice : record.slices) slice.segment = moved_[slice.segment];
     }
-    FATCTX_ASSIGN(header_.toc_size, toc_size_of(rows_));
-    header_.toc_offset[0] = kHeaderSize;
-    std::uint64_t end = kHeaderSize + header_.toc_size;
+    FATCTX_ASSIGN(const TocSize size, toc_size_of(rows_));
+    header_.toc_size = size.all;
+    header_.toc_head_size = size.head;
+    header_.toc_offset[0] = header_.form().size;
+    std::uint64_t end = header_.form().size + header_.toc_size;
     for (SegmentEntry& segment : rows_.segments) {
       FATCTX_ASSIGN(const std::uint64_t at, place_behind(end, segment.alignment_log2, segment.size));
       segment.offset = at;
       end = at + segment.size;
     }
-    FATCTX_ASSIGN(header_.toc_offset[1], place_behind(end, kExtentLog2, header_.toc_size));
+    FATCTX_ASSIGN(header_.toc_offset[1], place_behind(end, header_.form().unit_log2, header_.toc_size));
     header_.committed_end = header_.toc_offset[1] + header_.toc_size;
     place_records();
     return Done{};
@@ -145,7 +149,6 @@ class Signer {
     entry.size = size;
     entry.generation = header_.generation;
     entry.leaves_segment = kNoSegment;
-    entry.sha_leaves_segment = kNoSegment;
     return entry;
   }
 
@@ -170,25 +173,32 @@ class Signer {
     Hasher sha256_leaves;
     for (std::size_t i = 0; i < copied_.size(); ++i) {
       const Segment& segment = toc_.segments[copied_[i]];
+      SegmentRow& row = rows_.segments[i];
       FATCTX_ASSIGN(const Leaves leaves, owned(read_leaves(source_, toc_, segment, LeafHash::kXxh3), copied_[i], {}));
-      FATCTX_ASSIGN(const std::vector<DiskSha256> sha256_of, copy(copied_[i], rows_.segments[i].offset, leaves));
-      FATCTX_TRY(put_leaves(rows_.segments[i].leaves_segment, segment_leaf(i) * sizeof(DiskHash),
-                            std::as_bytes(std::span(leaves.xxh3)), xxh3_leaves));
-      const ByteView sha256_bytes = std::as_bytes(std::span(sha256_of));
-      FATCTX_TRY(put_leaves(rows_.segments[i].sha_leaves_segment, segment_leaf(i) * sizeof(DiskSha256), sha256_bytes,
-                            sha256_leaves));
-      rows_.segments[i].leaves_sha256 = sha256(sha256_bytes);
+      FATCTX_ASSIGN(const std::vector<DiskSha256> sha256_of, copy(copied_[i], row.offset, leaves));
+      FATCTX_ASSIGN(const Hash128 root,
+                    put_leaves<Hash128>(leaves.xxh3, row.leaves_segment, row.first_leaf, xxh3_leaves));
+      row.leaves_hash = root.bytes;
+      FATCTX_ASSIGN(row.digest.leaves_sha256,
+                    put_leaves<DiskSha256>(sha256_of, row.digest.leaves_segment, row.digest.first_leaf, sha256_leaves));
     }
+    if (copied_.size() == rows_.segments.size()) return Done{};  // no segment has two leaves
     rows_.segments[copied_.size()].leaves_hash = xxh3_leaves.digest().bytes;
     rows_.segments[copied_.size() + 1].leaves_hash = sha256_leaves.digest().bytes;
     return Done{};
   }
 
-  [[nodiscard]] std::uint64_t segment_leaf(std::size_t i) const { return rows_.segments[i].first_leaf; }
-
-  Status put_leaves(std::uint32_t segment, std::uint64_t at, ByteView leaves, Hasher& all) {
-    all.update(leaves);
-    return file_.write_at(rows_.segments[segment].offset + at, leaves);
+  // Writes the leaf range of one segment to its place. Returns the hash of it that the table has.
+  template <typename Hash>
+  Result<Hash> put_leaves(const std::vector<Hash>& leaves, std::uint32_t segment, std::uint64_t first, Hasher& all) {
+    LeafRangeBuilder<Hash> range(leaves.size());
+    for (const Hash& leaf : leaves) range.add(leaf);
+    const Hash root = range.finish();
+    const std::vector<std::byte> bytes = range.take();
+    if (bytes.empty()) return root;
+    all.update(bytes);
+    FATCTX_TRY(file_.write_at(rows_.segments[segment].offset + first * sizeof(Hash), bytes));
+    return root;
   }
 
   // Copies a segment and returns the SHA-256 hashes of its leaves.
@@ -236,7 +246,7 @@ class Signer {
 
   // Hashes the records as read from the copy, so that the signature covers exactly the bytes that its readers get.
   Status hash_records() {
-    FATCTX_ASSIGN(std::vector<std::byte> bytes, toc_bytes(without_sha256()));
+    FATCTX_ASSIGN(std::vector<std::byte> bytes, toc_bytes(rows_));
     Header unsigned_header = header_;
     unsigned_header.sealed = false;
     FATCTX_ASSIGN(const Toc copy, parse_toc(std::move(bytes), unsigned_header, 0));
@@ -254,22 +264,9 @@ class Signer {
                            fmt::format("{}; it cannot be signed by this version", streamed.error().message)}
                    : in_record(std::move(streamed).error(), record);
       }
-      rows_.records[i].entry.logical_sha256 = hasher.digest();
-    }
-    for (ReferenceEntry& reference : rows_.references) {
-      const auto to = std::lower_bound(rows_.records.begin(), rows_.records.end(), std::uint32_t{reference.to_record},
-                                       [](const RecordRow& row, std::uint32_t id) { return row.entry.record_id < id; });
-      reference.bound_sha256 = to->entry.logical_sha256;  // F27: it exists
+      rows_.records[i].digest.logical_sha256 = hasher.digest();
     }
     return Done{};
-  }
-
-  // Returns the rows without record hashes: a table that was signed before, or follows a signed one, has some already.
-  [[nodiscard]] TocRows without_sha256() const {
-    TocRows rows = rows_;
-    for (RecordRow& record : rows.records) record.entry.logical_sha256 = {};
-    for (ReferenceEntry& reference : rows.references) reference.bound_sha256 = {};
-    return rows;
   }
 
   Status advance(std::uint64_t bytes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "container/format/disk_format.h"
 #include "fatctx/base/bytes.h"
@@ -15,6 +16,8 @@ namespace fatctx::container {
 // Returns the seed of a slot's page hash: XXH3-64 of the uuid followed by the slot index. So a slot that was copied to
 // another place, or from another file, does not match.
 [[nodiscard]] std::uint64_t slot_seed(const DiskUuid& uuid, std::uint8_t slot_index) noexcept;
+// Returns the hash under which a name index lists a name: the lowest 32 bits of XXH3-64.
+[[nodiscard]] std::uint32_t name_hash(std::string_view name) noexcept;
 
 // Returns 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] std::string uuid_text(const DiskUuid& uuid);

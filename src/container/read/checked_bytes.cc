@@ -43,7 +43,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
     FATCTX_TRY(file_.read_at(of.offset + start + in_leaf.offset, small_));
     return ByteView(small_);
   }
-  FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment));
+  FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment, leaf));
   held.segment = kNoSegment;  // stays so if the check fails
   held.bytes.resize(static_cast<std::size_t>(std::min(kLeafSize, of.size - start)));
   FATCTX_TRY(budget_.make(held.bytes.size() - in_leaf.size));

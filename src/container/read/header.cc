@@ -1,4 +1,4 @@
-// Reads the header: two prologue copies and four slots in 64 KiB. Every open reads and checks all of it.
+// Reads the header: two prologue copies and four slots, a sector each. Every open reads and checks all of them.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -18,38 +18,36 @@ Error complaint(ErrorCode code, std::string_view rule, std::uint64_t offset, std
 
 template <typename T>
 T page_at(ByteView header, std::uint64_t offset) {
-  static_assert(sizeof(T) == kPageSize);
+  static_assert(sizeof(T) == kSectorSize);
   T page;
   std::memcpy(&page, header.data() + offset, sizeof(T));
   return page;
 }
 
 bool page_hash_matches(ByteView header, std::uint64_t offset, std::uint64_t seed) {
-  const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
-  const Hash128 hash = hash128(page.first(kPageSize - sizeof(DiskHash)), seed);
-  return std::memcmp(hash.bytes.data(), page.data() + kPageSize - sizeof(DiskHash), sizeof(DiskHash)) == 0;
+  const ByteView sector = header.subspan(static_cast<std::size_t>(offset), kSectorSize);
+  const Hash128 hash = hash128(sector.first(kSectorSize - sizeof(DiskHash)), seed);
+  return std::memcmp(hash.bytes.data(), sector.data() + kSectorSize - sizeof(DiskHash), sizeof(DiskHash)) == 0;
 }
 
 bool has_magic(ByteView bytes, std::uint64_t offset) {
-  return std::memcmp(bytes.data() + offset, kMagic.data(), kMagic.size()) == 0;
+  return within({offset, kSectorSize}, bytes.size()) &&
+         std::memcmp(bytes.data() + offset, kMagic.data(), kMagic.size()) == 0;
 }
 
-Status check_long_enough(ByteView header, std::uint64_t file_size) {
+Status check_long_enough(ByteView header, std::uint64_t file_size, std::uint64_t least) {
+  if (file_size >= least && header.size() >= least) return Done{};
+  return complaint(ErrorCode::kTruncated, "F1", file_size,
+                   fmt::format("the file ends after {} bytes, inside its {}-byte header", file_size, least));
+}
+
+Status check_begin(ByteView header, std::uint64_t file_size) {
   if (file_size == 0) return complaint(ErrorCode::kTruncated, "F1", 0, "the file is empty");
-  if (file_size < kMagic.size() || (file_size < kHeaderSize && !has_magic(header, 0))) {
+  const bool magic = header.size() >= kMagic.size() && std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0;
+  if (file_size < kLeastHeaderSize && !magic) {
     return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
   }
-  if (file_size < kHeaderSize || header.size() < kHeaderSize) {
-    return complaint(ErrorCode::kTruncated, "F1", file_size,
-                     fmt::format("the file ends after {} bytes, inside its 65,536-byte header", file_size));
-  }
-  return Done{};
-}
-
-// Minor versions of one major version share one layout; additions are guarded by feature bits (F3).
-bool readable(const Prologue& prologue) {
-  return prologue.major_version == kMajorVersion ||
-         (prologue.major_version == 0 && prologue.minor_version == kFirstMinorVersionOfMajor0);
+  return check_long_enough(header, file_size, kLeastHeaderSize);
 }
 
 std::string version_of(const Prologue& prologue) {
@@ -64,7 +62,8 @@ std::uint64_t unknown_compat(const Prologue& prologue) { return prologue.compat_
 bool newer_fields(const Prologue& prologue) { return (unknown_ro_compat(prologue) | unknown_compat(prologue)) != 0; }
 
 Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
-  if (!readable(prologue)) {
+  // Minor versions of one major version share one layout; additions are guarded by feature bits (F3).
+  if (prologue.major_version != kMajorVersion) {
     return complaint(
         ErrorCode::kUnsupported, "F1", offset,
         fmt::format("format version {}; this library reads {}.x: {}", version_of(prologue), kMajorVersion,
@@ -75,11 +74,17 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
                      fmt::format("needs features this library does not know (bits {:#x}): update the library",
                                  static_cast<std::uint64_t>(prologue.incompat_features)));
   }
-  if (prologue.extent_log2 != kExtentLog2 && prologue.extent_log2 != kLargeExtentLog2) {
+  if (prologue.extent_log2 != kSmallExtentLog2 && prologue.extent_log2 != kExtentLog2 &&
+      prologue.extent_log2 != kLargeExtentLog2) {
     return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("extent_log2 is {}", prologue.extent_log2));
   }
   if (prologue.granule_log2 != 12 && prologue.granule_log2 != 14 && prologue.granule_log2 != 16) {
     return complaint(ErrorCode::kMalformed, "F4", offset, fmt::format("granule_log2 is {}", prologue.granule_log2));
+  }
+  if (prologue.granule_log2 > prologue.extent_log2) {
+    return complaint(
+        ErrorCode::kMalformed, "F4", offset,
+        fmt::format("granule_log2 {} is above extent_log2 {}", prologue.granule_log2, prologue.extent_log2));
   }
   if (all_zero(prologue.uuid)) return complaint(ErrorCode::kMalformed, "F5", offset, "the uuid is zero");
   if (!newer_fields(prologue) && (!all_zero(prologue.reserved0) || !all_zero(prologue.reserved1))) {
@@ -88,38 +93,56 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
   return Done{};
 }
 
+bool good_prologue(ByteView header, std::uint64_t offset) {
+  return has_magic(header, offset) && page_hash_matches(header, offset, 0);
+}
+
+// Returns the offset of a good copy that says the form of the header; nothing if there is none. Copy 0 is at 0 in both
+// forms. Where the small form has copy 1, the large form has a slot. The other way round there may be payload, which
+// may be anything, so the place of the small form comes first.
+std::optional<std::uint64_t> find_prologue(ByteView header) {
+  for (const std::uint64_t offset : {kLargeForm.prologues[0], kSmallForm.prologues[1], kLargeForm.prologues[1]}) {
+    if (good_prologue(header, offset)) return offset;
+  }
+  return std::nullopt;
+}
+
 // Fills in the fields of the prologue.
 Status read_prologue(ByteView header, Header& facts) {
-  std::optional<std::uint64_t> good;  // offset of the first good copy
-  bool magic_seen = false;
-  for (std::size_t copy = 0; copy < kPrologueOffsets.size(); ++copy) {
-    const std::uint64_t offset = kPrologueOffsets[copy];
-    const bool magic = has_magic(header, offset);
-    magic_seen = magic_seen || magic;
-    if (!magic || !page_hash_matches(header, offset, 0)) {
-      facts.degraded |= kDegradedPrologue0 << copy;
-      continue;
-    }
-    const auto prologue = page_at<Prologue>(header, offset);
-    FATCTX_TRY(check_prologue(prologue, offset));
-    if (good && std::memcmp(header.data() + *good, header.data() + offset, kPageSize) != 0) {
-      return complaint(ErrorCode::kMalformed, "F2", offset, "the two prologue copies are whole but differ");
-    }
-    good = offset;
-    facts.format_version = version_of(prologue);
-    facts.uuid = prologue.uuid;
-    facts.extent_log2 = prologue.extent_log2;
-    facts.granule_log2 = prologue.granule_log2;
-    facts.unknown_ro_compat = unknown_ro_compat(prologue);
-    facts.unknown_compat = unknown_compat(prologue);
+  const std::optional<std::uint64_t> good = find_prologue(header);
+  if (!good) {
+    const bool seen = has_magic(header, 0) || has_magic(header, kSmallForm.prologues[1]) ||
+                      has_magic(header, kLargeForm.prologues[1]);
+    if (!seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
+    return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
   }
-  if (good) return Done{};
-  if (!magic_seen) return complaint(ErrorCode::kBadMagic, "F1", 0, "not a fatctx container: the magic is missing");
-  return complaint(ErrorCode::kChecksumMismatch, "F2", 0, "both prologue copies are damaged");
+  const auto prologue = page_at<Prologue>(header, *good);
+  FATCTX_TRY(check_prologue(prologue, *good));
+  const HeaderForm& form = header_form(prologue.extent_log2);
+  const auto place = std::find(form.prologues.begin(), form.prologues.end(), *good);
+  if (place == form.prologues.end()) {
+    return complaint(ErrorCode::kMalformed, "F4", *good,
+                     fmt::format("a prologue with extent_log2 {} belongs elsewhere", prologue.extent_log2));
+  }
+  const std::uint64_t other = form.prologues[place == form.prologues.begin() ? 1 : 0];
+  if (place != form.prologues.begin()) {
+    facts.degraded |= kDegradedPrologue0;
+  } else if (!good_prologue(header, other)) {
+    facts.degraded |= kDegradedPrologue1;
+  } else if (std::memcmp(header.data() + *good, header.data() + other, kSectorSize) != 0) {
+    return complaint(ErrorCode::kMalformed, "F2", other, "the two prologue copies are whole but differ");
+  }
+  facts.format_version = version_of(prologue);
+  facts.uuid = prologue.uuid;
+  facts.extent_log2 = prologue.extent_log2;
+  facts.granule_log2 = prologue.granule_log2;
+  facts.unknown_ro_compat = unknown_ro_compat(prologue);
+  facts.unknown_compat = unknown_compat(prologue);
+  return Done{};
 }
 
 Status check_slot(const Slot& slot, std::uint8_t index, const Header& facts) {
-  const std::uint64_t offset = kSlotOffsets[index];
+  const std::uint64_t offset = facts.form().slots[index];
   if (slot.slot_index != index) {
     return complaint(ErrorCode::kMalformed, "F6", offset,
                      fmt::format("slot {} says it is slot {}", index, slot.slot_index));
@@ -150,13 +173,14 @@ Status check_slot(const Slot& slot, std::uint8_t index, const Header& facts) {
   return Done{};
 }
 
-// The fields of a good slot. It is copied around instead of its page, which has 4 KiB.
+// The fields of a good slot.
 struct SlotFacts {
   std::uint8_t flags = 0;
   std::uint64_t generation = 0;
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
+  std::uint64_t toc_head_size = 0;
   Hash128 toc_hash;
   std::optional<SlotSignature> signature;
 };
@@ -167,6 +191,7 @@ SlotFacts facts_of(const Slot& slot) {
                   slot.committed_end,
                   {slot.toc_offset[0], slot.toc_offset[1]},
                   slot.toc_size,
+                  slot.toc_head_size,
                   {slot.toc_hash},
                   {}};
   if (!all_zero(slot.toc_sha256)) {
@@ -205,13 +230,13 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, H
   std::optional<SlotFacts> good;
   ByteView good_page;
   for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
-    const std::uint64_t offset = kSlotOffsets[index];
+    const std::uint64_t offset = facts.form().slots[index];
     const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
     if (!magic || !page_hash_matches(header, offset, slot_seed(facts.uuid, index))) {
       facts.degraded |= kDegradedSlotA0 << index;
       continue;
     }
-    const ByteView page = header.subspan(static_cast<std::size_t>(offset), kPageSize);
+    const ByteView page = header.subspan(static_cast<std::size_t>(offset), kSectorSize);
     const auto slot = page_at<Slot>(header, offset);
     FATCTX_TRY(check_slot(slot, index, facts));
     const SlotFacts found = facts_of(slot);
@@ -237,11 +262,11 @@ bool live(const std::optional<SlotFacts>& slot) { return slot && (slot->flags & 
 // Returns the pair whose generation is opened. The pairs take turns, so their generations are an odd number apart. It
 // is one, unless failed syncs kept writes to the older pair from the disk. The newer pair is valid even then: it was
 // written only after everything that it names was on the disk (docs/decisions/0020).
-Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b,
-                                 std::uint32_t& degraded) {
+Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::optional<SlotFacts>& b, Header& facts) {
+  const auto& slots = facts.form().slots;
   if (!live(a) && !live(b)) {
-    if (a && b) return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[0], "both slot pairs are VOID");
-    return complaint(ErrorCode::kChecksumMismatch, "F6", kSlotOffsets[a ? 1 : 0],
+    if (a && b) return complaint(ErrorCode::kMalformed, "F8", slots[0], "both slot pairs are VOID");
+    return complaint(ErrorCode::kChecksumMismatch, "F6", slots[a ? 1 : 0],
                      "both mirrors of the slot that names the table of contents are damaged");
   }
   if (!a) return std::uint8_t{1};
@@ -252,12 +277,12 @@ Result<std::uint8_t> newest_pair(const std::optional<SlotFacts>& a, const std::o
   const std::uint64_t apart = a_newer ? generation_a - generation_b : generation_b - generation_a;
   const bool sealed = ((a_newer ? a : b)->flags & kSlotSealed) != 0;  // written as a whole, not by an append
   if (apart % 2 == 0 || (apart != 1 && sealed)) {
-    return complaint(ErrorCode::kMalformed, "F9", kSlotOffsets[0],
+    return complaint(ErrorCode::kMalformed, "F9", slots[0],
                      fmt::format("slot generations {} and {} do not follow each other", generation_a, generation_b));
   }
-  if (apart != 1) degraded |= kDegradedOlderPair;
+  if (apart != 1) facts.degraded |= kDegradedOlderPair;
   if (!live(a_newer ? a : b)) {
-    return complaint(ErrorCode::kMalformed, "F8", kSlotOffsets[a_newer ? 0 : 1], "the VOID slot is the newer one");
+    return complaint(ErrorCode::kMalformed, "F8", slots[a_newer ? 0 : 1], "the VOID slot is the newer one");
   }
   return static_cast<std::uint8_t>(a_newer ? 0 : 1);
 }
@@ -281,12 +306,14 @@ Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t
         ErrorCode::kLimitExceeded, "F12", at,
         fmt::format("the table of contents has {} bytes, at most {} are allowed", header.toc_size, kMaxTocSize));
   }
-  if (header.toc_size <= kTablesStart) {
+  // The head has the hashes of at least one page, because the names region is never empty.
+  if (header.toc_head_size <= kPageHashesStart || header.toc_size <= header.toc_head_size) {
     return complaint(ErrorCode::kMalformed, "F12", at,
-                     fmt::format("the table of contents has {} bytes", header.toc_size));
+                     fmt::format("the table of contents has {} bytes, {} of them in its head", header.toc_size,
+                                 header.toc_head_size));
   }
   for (const std::uint64_t offset : header.toc_offset) {
-    if ((offset & ((std::uint64_t{1} << kExtentLog2) - 1)) != 0 || offset < kHeaderSize ||
+    if ((offset & ((std::uint64_t{1} << header.form().unit_log2) - 1)) != 0 || offset < header.form().size ||
         !within({offset, header.toc_size}, header.committed_end)) {
       return complaint(ErrorCode::kMalformed, "F11", at,
                        fmt::format("a table of contents at {:#x} is out of place", offset));
@@ -299,12 +326,6 @@ Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t
   return Done{};
 }
 
-bool padding_is_zero(ByteView header) {
-  return std::all_of(std::begin(kHeaderGaps), std::end(kHeaderGaps), [&](ByteRange gap) {
-    return all_zero(header.subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size)));
-  });
-}
-
 // The contents of the header, except for the generation that the slots name.
 struct HeaderPages {
   Header facts;
@@ -312,15 +333,15 @@ struct HeaderPages {
 };
 
 Result<HeaderPages> read_pages(ByteView header, std::uint64_t file_size) {
-  FATCTX_TRY(check_long_enough(header, file_size));
+  FATCTX_TRY(check_begin(header, file_size));
   HeaderPages pages;
   Header& facts = pages.facts;
   FATCTX_TRY(read_prologue(header, facts));
+  FATCTX_TRY(check_long_enough(header, file_size, facts.form().size));
   FATCTX_ASSIGN(pages.pairs[0], read_pair(header, 0, facts));
   FATCTX_ASSIGN(pages.pairs[1], read_pair(header, 1, facts));
-  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1], facts.degraded));
+  FATCTX_ASSIGN(facts.pair, newest_pair(pages.pairs[0], pages.pairs[1], facts));
   facts.newest_generation = pages.pairs[facts.pair]->generation;
-  if (!padding_is_zero(header)) facts.degraded |= kDegradedHeaderPadding;
   return pages;
 }
 
@@ -329,15 +350,36 @@ Result<Header> with_generation(Header facts, const SlotFacts& slot, std::uint64_
   facts.committed_end = slot.committed_end;
   facts.toc_offset = slot.toc_offset;
   facts.toc_size = slot.toc_size;
+  facts.toc_head_size = slot.toc_head_size;
   facts.toc_hash = slot.toc_hash;
   facts.signature = slot.signature;
   facts.sealed = (slot.flags & kSlotSealed) != 0;
-  FATCTX_TRY(check_bounds(facts, file_size, kSlotOffsets[facts.pair]));
+  FATCTX_TRY(check_bounds(facts, file_size, facts.form().slots[facts.pair]));
   facts.tail_bytes = file_size - facts.committed_end;
   return facts;
 }
 
 }  // namespace
+
+std::vector<ByteRange> header_gaps(const HeaderForm& form) {
+  std::vector<std::uint64_t> sectors(form.prologues.begin(), form.prologues.end());
+  sectors.insert(sectors.end(), form.slots.begin(), form.slots.end());
+  std::sort(sectors.begin(), sectors.end());
+  std::vector<ByteRange> gaps;
+  auto next = sectors.begin();
+  for (std::uint64_t at = 0; at < form.size;) {
+    if (next != sectors.end() && *next == at) {
+      at += kSectorSize;
+      ++next;
+      continue;
+    }
+    const std::uint64_t page_end = (at / kTocPageSize + 1) * kTocPageSize;
+    const std::uint64_t end = next == sectors.end() ? page_end : std::min(page_end, *next);
+    gaps.push_back({at, end - at});
+    at = end;
+  }
+  return gaps;
+}
 
 std::vector<std::string> degraded_texts(std::uint32_t degraded) {
   static constexpr std::string_view kTexts[] = {"prologue copy 0", "prologue copy 1", "slot A0",        "slot B0",

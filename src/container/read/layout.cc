@@ -36,6 +36,7 @@ constexpr LayoutField kSlot[] = {
     FATCTX_FIELD(Slot, committed_end),
     FATCTX_FIELD(Slot, toc_offset),
     FATCTX_FIELD(Slot, toc_size),
+    FATCTX_FIELD(Slot, toc_head_size),
     FATCTX_FIELD(Slot, toc_hash),
     FATCTX_FIELD(Slot, toc_sha256),
     FATCTX_FIELD(Slot, previous_toc_hash),
@@ -46,14 +47,20 @@ constexpr LayoutField kSlot[] = {
     FATCTX_FIELD(Slot, page_hash),
 };
 constexpr LayoutField kSignedMessage[] = {
-    FATCTX_FIELD(SignedMessage, magic),      FATCTX_FIELD(SignedMessage, uuid),
-    FATCTX_FIELD(SignedMessage, generation), FATCTX_FIELD(SignedMessage, committed_end),
-    FATCTX_FIELD(SignedMessage, toc_size),   FATCTX_FIELD(SignedMessage, hash_algorithm),
-    FATCTX_FIELD(SignedMessage, toc_sha256), FATCTX_FIELD(SignedMessage, previous_toc_sha256),
+    FATCTX_FIELD(SignedMessage, magic),
+    FATCTX_FIELD(SignedMessage, uuid),
+    FATCTX_FIELD(SignedMessage, generation),
+    FATCTX_FIELD(SignedMessage, committed_end),
+    FATCTX_FIELD(SignedMessage, toc_size),
+    FATCTX_FIELD(SignedMessage, toc_head_size),
+    FATCTX_FIELD(SignedMessage, hash_algorithm),
+    FATCTX_FIELD(SignedMessage, toc_sha256),
+    FATCTX_FIELD(SignedMessage, previous_toc_sha256),
 };
 constexpr LayoutField kTocHeader[] = {
     FATCTX_FIELD(TocHeader, magic),      FATCTX_FIELD(TocHeader, table_count), FATCTX_FIELD(TocHeader, uuid),
-    FATCTX_FIELD(TocHeader, generation), FATCTX_FIELD(TocHeader, toc_size),    FATCTX_FIELD(TocHeader, reserved),
+    FATCTX_FIELD(TocHeader, generation), FATCTX_FIELD(TocHeader, toc_size),    FATCTX_FIELD(TocHeader, head_size),
+    FATCTX_FIELD(TocHeader, page_count), FATCTX_FIELD(TocHeader, flags),       FATCTX_FIELD(TocHeader, reserved),
 };
 constexpr LayoutField kDirectoryEntry[] = {
     FATCTX_FIELD(DirectoryEntry, offset),
@@ -62,31 +69,34 @@ constexpr LayoutField kDirectoryEntry[] = {
     FATCTX_FIELD(DirectoryEntry, reserved),
 };
 constexpr LayoutField kSegmentEntry[] = {
-    FATCTX_FIELD(SegmentEntry, kind),
-    FATCTX_FIELD(SegmentEntry, reserved0),
-    FATCTX_FIELD(SegmentEntry, alignment_log2),
-    FATCTX_FIELD(SegmentEntry, hash_algorithm),
-    FATCTX_FIELD(SegmentEntry, leaf_log2),
-    FATCTX_FIELD(SegmentEntry, reserved1),
-    FATCTX_FIELD(SegmentEntry, offset),
-    FATCTX_FIELD(SegmentEntry, size),
-    FATCTX_FIELD(SegmentEntry, generation),
-    FATCTX_FIELD(SegmentEntry, leaves_segment),
-    FATCTX_FIELD(SegmentEntry, sha_leaves_segment),
-    FATCTX_FIELD(SegmentEntry, first_leaf),
-    FATCTX_FIELD(SegmentEntry, sha_first_leaf),
-    FATCTX_FIELD(SegmentEntry, leaves_hash),
-    FATCTX_FIELD(SegmentEntry, leaves_sha256),
-    FATCTX_FIELD(SegmentEntry, reserved2),
+    FATCTX_FIELD(SegmentEntry, kind),           FATCTX_FIELD(SegmentEntry, alignment_log2),
+    FATCTX_FIELD(SegmentEntry, hash_algorithm), FATCTX_FIELD(SegmentEntry, leaf_log2),
+    FATCTX_FIELD(SegmentEntry, reserved0),      FATCTX_FIELD(SegmentEntry, offset),
+    FATCTX_FIELD(SegmentEntry, size),           FATCTX_FIELD(SegmentEntry, generation),
+    FATCTX_FIELD(SegmentEntry, first_leaf),     FATCTX_FIELD(SegmentEntry, leaves_segment),
+    FATCTX_FIELD(SegmentEntry, reserved1),      FATCTX_FIELD(SegmentEntry, leaves_hash),
+};
+constexpr LayoutField kSegmentDigest[] = {
+    FATCTX_FIELD(SegmentDigest, first_leaf),
+    FATCTX_FIELD(SegmentDigest, leaves_segment),
+    FATCTX_FIELD(SegmentDigest, reserved),
+    FATCTX_FIELD(SegmentDigest, leaves_sha256),
 };
 constexpr LayoutField kRecordEntry[] = {
     FATCTX_FIELD(RecordEntry, record_id),      FATCTX_FIELD(RecordEntry, type),
     FATCTX_FIELD(RecordEntry, flags),          FATCTX_FIELD(RecordEntry, codec),
     FATCTX_FIELD(RecordEntry, alignment_log2), FATCTX_FIELD(RecordEntry, reserved0),
-    FATCTX_FIELD(RecordEntry, name),           FATCTX_FIELD(RecordEntry, first_slice),
-    FATCTX_FIELD(RecordEntry, slice_count),    FATCTX_FIELD(RecordEntry, logical_size),
+    FATCTX_FIELD(RecordEntry, name),           FATCTX_FIELD(RecordEntry, key),
+    FATCTX_FIELD(RecordEntry, first_slice),    FATCTX_FIELD(RecordEntry, slice_count),
+    FATCTX_FIELD(RecordEntry, link),           FATCTX_FIELD(RecordEntry, logical_size),
     FATCTX_FIELD(RecordEntry, stored_size),    FATCTX_FIELD(RecordEntry, logical_hash),
-    FATCTX_FIELD(RecordEntry, logical_sha256), FATCTX_FIELD(RecordEntry, reserved1),
+};
+constexpr LayoutField kRecordDigest[] = {
+    FATCTX_FIELD(RecordDigest, logical_sha256),
+};
+constexpr LayoutField kNameIndexEntry[] = {
+    FATCTX_FIELD(NameIndexEntry, hash),
+    FATCTX_FIELD(NameIndexEntry, record),
 };
 constexpr LayoutField kSliceEntry[] = {
     FATCTX_FIELD(SliceEntry, segment),
@@ -106,24 +116,24 @@ constexpr LayoutField kKeyEntry[] = {
     FATCTX_FIELD(KeyEntry, qnn_soc),   FATCTX_FIELD(KeyEntry, part),    FATCTX_FIELD(KeyEntry, arch),
     FATCTX_FIELD(KeyEntry, features),  FATCTX_FIELD(KeyEntry, vtcm_mb), FATCTX_FIELD(KeyEntry, sdk),
     FATCTX_FIELD(KeyEntry, variant),   FATCTX_FIELD(KeyEntry, api),     FATCTX_FIELD(KeyEntry, blob),
-    FATCTX_FIELD(KeyEntry, reserved),
 };
 constexpr LayoutField kReferenceEntry[] = {
-    FATCTX_FIELD(ReferenceEntry, from_record),  FATCTX_FIELD(ReferenceEntry, to_record),
-    FATCTX_FIELD(ReferenceEntry, kind),         FATCTX_FIELD(ReferenceEntry, role),
-    FATCTX_FIELD(ReferenceEntry, reserved),     FATCTX_FIELD(ReferenceEntry, bound_hash),
-    FATCTX_FIELD(ReferenceEntry, bound_sha256),
+    FATCTX_FIELD(ReferenceEntry, from_record), FATCTX_FIELD(ReferenceEntry, to_record),
+    FATCTX_FIELD(ReferenceEntry, kind),        FATCTX_FIELD(ReferenceEntry, role),
+    FATCTX_FIELD(ReferenceEntry, reserved),    FATCTX_FIELD(ReferenceEntry, bound_hash),
+    FATCTX_FIELD(ReferenceEntry, table_hash),
 };
 constexpr LayoutField kGenerationEntry[] = {
-    FATCTX_FIELD(GenerationEntry, number),   FATCTX_FIELD(GenerationEntry, toc_offset),
-    FATCTX_FIELD(GenerationEntry, toc_size), FATCTX_FIELD(GenerationEntry, committed_end),
-    FATCTX_FIELD(GenerationEntry, toc_hash), FATCTX_FIELD(GenerationEntry, toc_sha256),
+    FATCTX_FIELD(GenerationEntry, number),        FATCTX_FIELD(GenerationEntry, toc_offset),
+    FATCTX_FIELD(GenerationEntry, toc_size),      FATCTX_FIELD(GenerationEntry, toc_head_size),
+    FATCTX_FIELD(GenerationEntry, committed_end), FATCTX_FIELD(GenerationEntry, toc_hash),
+    FATCTX_FIELD(GenerationEntry, toc_sha256),
 };
 constexpr LayoutField kTensorTableHeader[] = {
     FATCTX_FIELD(TensorTableHeader, magic),      FATCTX_FIELD(TensorTableHeader, version),
     FATCTX_FIELD(TensorTableHeader, entry_size), FATCTX_FIELD(TensorTableHeader, count),
-    FATCTX_FIELD(TensorTableHeader, reserved0),  FATCTX_FIELD(TensorTableHeader, blob_size),
-    FATCTX_FIELD(TensorTableHeader, names_size), FATCTX_FIELD(TensorTableHeader, reserved1),
+    FATCTX_FIELD(TensorTableHeader, page_count), FATCTX_FIELD(TensorTableHeader, blob_size),
+    FATCTX_FIELD(TensorTableHeader, names_size), FATCTX_FIELD(TensorTableHeader, reserved),
 };
 constexpr LayoutField kTensorEntry[] = {
     FATCTX_FIELD(TensorEntry, name_offset), FATCTX_FIELD(TensorEntry, name_size),
@@ -152,6 +162,9 @@ constexpr LayoutTable kTables[] = {
     {"KeyEntry", sizeof(KeyEntry), kKeyEntry},
     {"ReferenceEntry", sizeof(ReferenceEntry), kReferenceEntry},
     {"GenerationEntry", sizeof(GenerationEntry), kGenerationEntry},
+    {"RecordDigest", sizeof(RecordDigest), kRecordDigest},
+    {"SegmentDigest", sizeof(SegmentDigest), kSegmentDigest},
+    {"NameIndexEntry", sizeof(NameIndexEntry), kNameIndexEntry},
     {"TensorTableHeader", sizeof(TensorTableHeader), kTensorTableHeader},
     {"TensorEntry", sizeof(TensorEntry), kTensorEntry},
     {"RecipeHeader", sizeof(RecipeHeader), kRecipeHeader},

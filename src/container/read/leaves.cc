@@ -5,6 +5,7 @@
 
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
+#include "container/format/leaf_range.h"
 #include "container/read/stored_rows.h"
 
 namespace fatctx::container {
@@ -23,43 +24,81 @@ std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept 
   return toc.segments[segment.leaves_segment].offset + segment.first_leaf * sizeof(DiskHash);
 }
 
-std::uint64_t offset_of_sha_leaves(const Toc& toc, const SegmentEntry& row) noexcept {
-  return toc.segments[row.sha_leaves_segment].offset + row.sha_first_leaf * sizeof(DiskSha256);
+std::uint64_t offset_of_leaves(const Toc& toc, const SegmentDigest& digest) noexcept {
+  return toc.segments[digest.leaves_segment].offset + digest.first_leaf * sizeof(DiskSha256);
 }
 
 namespace {
+
+// Where a segment's hashes of one algorithm are, and what they have to match.
+template <typename Hash>
+struct StoredLeaves {
+  std::uint64_t count = 0;
+  std::uint64_t offset = 0;  // of the leaf range; not set for one leaf
+  Hash root;                 // of one leaf: the leaf
+};
 
 Error damaged_leaves(std::uint64_t offset) {
   return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
 }
 
+// Reads the hashes from page to page; `range` begins and ends with pages.
+template <typename Hash>
+Status read_hashes(const mapping::OsFile& file, const StoredLeaves<Hash>& stored, LeafRange range,
+                   std::vector<Hash>& hashes) {
+  if (stored.count == 1) {
+    hashes.assign(1, stored.root);
+    return Done{};
+  }
+  hashes.resize(static_cast<std::size_t>(range.end - range.first));
+  const auto bytes = std::as_writable_bytes(std::span(hashes));
+  const std::uint64_t offset = stored.offset + range.first * sizeof(Hash);
+  FATCTX_TRY(file.read_at(offset, bytes));
+  if (stored.count <= kLeavesPerPage) {
+    return leaf_hash<Hash>(bytes) == stored.root ? Status(Done{}) : damaged_leaves(offset);
+  }
+  std::vector<Hash> pages(static_cast<std::size_t>((stored.count + kLeavesPerPage - 1) / kLeavesPerPage));
+  const auto page_bytes = std::as_writable_bytes(std::span(pages));
+  FATCTX_TRY(file.read_at(stored.offset + stored.count * sizeof(Hash), page_bytes));
+  if (leaf_hash<Hash>(page_bytes) != stored.root) return damaged_leaves(stored.offset + stored.count * sizeof(Hash));
+  constexpr std::size_t kPageBytes = kLeavesPerPage * sizeof(Hash);
+  for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) {
+    const ByteView page = ByteView(bytes).subspan(at, std::min(kPageBytes, bytes.size() - at));
+    const std::uint64_t index = range.first / kLeavesPerPage + at / kPageBytes;
+    if (leaf_hash<Hash>(page) != pages[static_cast<std::size_t>(index)]) return damaged_leaves(offset + at);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool Leaves::match(std::uint64_t leaf, ByteView bytes) const noexcept {
-  const auto index = static_cast<std::size_t>(leaf);
+  const auto index = static_cast<std::size_t>(leaf - first);
   return (xxh3.empty() || hash128(bytes) == xxh3[index]) &&
          (this->sha256.empty() || container::sha256(bytes) == this->sha256[index]);
 }
 
-Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment, LeafHash which) {
+Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment, LeafHash which,
+                           LeafRange range) {
+  const std::uint64_t count = segment.leaf_count();
   Leaves leaves;
-  const auto count = static_cast<std::size_t>(segment.leaf_count());
+  leaves.first = range.first / kLeavesPerPage * kLeavesPerPage;
+  range = {leaves.first, std::min(count, (range.end + kLeavesPerPage - 1) / kLeavesPerPage * kLeavesPerPage)};
   if (which != LeafHash::kSha256) {
-    leaves.xxh3.resize(count);
-    const std::uint64_t offset = offset_of_leaves(toc, segment);
-    const auto bytes = std::as_writable_bytes(std::span(leaves.xxh3));
-    FATCTX_TRY(file.read_at(offset, bytes));
-    if (hash128(bytes) != segment.leaves_hash) return damaged_leaves(offset);
+    const StoredLeaves<Hash128> stored{count, count == 1 ? 0 : offset_of_leaves(toc, segment), segment.leaves_hash};
+    FATCTX_TRY(read_hashes(file, stored, range, leaves.xxh3));
   }
   if (which != LeafHash::kXxh3) {
-    leaves.sha256.resize(count);
-    const SegmentEntry row = StoredRows(toc).segment(static_cast<std::uint64_t>(&segment - toc.segments.data()));
-    const std::uint64_t offset = offset_of_sha_leaves(toc, row);
-    const auto bytes = std::as_writable_bytes(std::span(leaves.sha256));
-    FATCTX_TRY(file.read_at(offset, bytes));
-    if (sha256(bytes) != row.leaves_sha256) return damaged_leaves(offset);
+    const SegmentDigest digest =
+        StoredRows(toc).segment_digest(static_cast<std::uint64_t>(&segment - toc.segments.data()));
+    const StoredLeaves<DiskSha256> stored{count, count == 1 ? 0 : offset_of_leaves(toc, digest), digest.leaves_sha256};
+    FATCTX_TRY(read_hashes(file, stored, range, leaves.sha256));
   }
   return leaves;
+}
+
+Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment, LeafHash which) {
+  return read_leaves(file, toc, segment, which, {0, segment.leaf_count()});
 }
 
 Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
@@ -118,12 +157,15 @@ std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record
   return leaves;
 }
 
-Result<const Leaves*> LeafHashes::of(std::uint32_t segment) {
-  const auto known = known_.find(segment);
+Result<const Leaves*> LeafHashes::of(std::uint32_t segment, std::uint64_t leaf) {
+  const std::pair<std::uint32_t, std::uint64_t> key(segment, leaf / kLeavesPerPage);
+  const auto known = known_.find(key);
   if (known != known_.end()) return &known->second;
-  FATCTX_TRY(budget_.make(toc_.segments[segment].leaf_count() * sizeof(DiskHash)));
-  FATCTX_ASSIGN(Leaves leaves, read_leaves(file_, toc_, toc_.segments[segment], leaf_hash_of(toc_)));
-  return &known_.emplace(segment, std::move(leaves)).first->second;
+  const Segment& of = toc_.segments[segment];
+  const std::uint64_t first = key.second * kLeavesPerPage;
+  FATCTX_TRY(budget_.make(std::min(kLeavesPerPage, of.leaf_count() - first) * sizeof(DiskHash)));
+  FATCTX_ASSIGN(Leaves leaves, read_leaves(file_, toc_, of, leaf_hash_of(toc_), {first, first + 1}));
+  return &known_.emplace(key, std::move(leaves)).first->second;
 }
 
 }  // namespace fatctx::container

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "container/read/parse.h"
@@ -21,29 +22,35 @@ enum class LeafHash { kXxh3, kSha256, kBoth };
   return toc.authenticated ? LeafHash::kSha256 : LeafHash::kXxh3;
 }
 
-// A copy of the leaf hashes of one segment, of one algorithm or of both.
-struct Leaves {
-  std::vector<Hash128> xxh3;
-  std::vector<DiskSha256> sha256;
-
-  [[nodiscard]] bool match(std::uint64_t leaf, ByteView bytes) const noexcept;
-};
-
-// Reads the hashes from their LEAVES segments and checks them against the segment's entry. Requires: `segment` is of
-// `toc` and has leaves of the algorithms that `which` names. In a signed table, every segment with leaves has SHA-256.
-// Errors: checksum_mismatch (F26), truncated, io.
-[[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
-                                         LeafHash which);
-
-// Returns the offset of the segment's leaf hashes in the file.
-[[nodiscard]] std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept;
-// Returns the offset of its SHA-256 hashes. Requires: `row` is the segment's row in a signed table.
-[[nodiscard]] std::uint64_t offset_of_sha_leaves(const Toc& toc, const SegmentEntry& row) noexcept;
-
 struct LeafRange {  // half open, counted from the first leaf of the segment
   std::uint64_t first = 0;
   std::uint64_t end = 0;
 };
+
+// A copy of leaf hashes of one segment, of one algorithm or of both.
+struct Leaves {
+  std::uint64_t first = 0;  // the leaf of the first hash
+  std::vector<Hash128> xxh3;
+  std::vector<DiskSha256> sha256;
+
+  // Requires: the leaf is among them.
+  [[nodiscard]] bool match(std::uint64_t leaf, ByteView bytes) const noexcept;
+};
+
+// Reads the hashes of `range` and of the rest of its leaf pages, and checks them against the segment's row. Above 4,096
+// leaves it reads the hashes of the leaf pages and then the pages that it needs. Requires: `segment` is of `toc` and
+// has leaves of the algorithms that `which` names. In a signed table, every segment with leaves has SHA-256.
+// Errors: checksum_mismatch (F26), truncated, io.
+[[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
+                                         LeafHash which, LeafRange range);
+// The same for all leaves.
+[[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
+                                         LeafHash which);
+
+// Returns the offset of the segment's leaf range in the file. Requires: it has more than one leaf.
+[[nodiscard]] std::uint64_t offset_of_leaves(const Toc& toc, const Segment& segment) noexcept;
+// Returns the same of its SHA-256 leaves, which it has.
+[[nodiscard]] std::uint64_t offset_of_leaves(const Toc& toc, const SegmentDigest& digest) noexcept;
 
 // A callback for each leaf: its bytes, and whether they match the hash. An error stops the walk.
 using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, bool good)>;
@@ -72,20 +79,21 @@ void sort_and_join(std::vector<SegmentLeaves>& leaves);
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record);
 [[nodiscard]] std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, ByteRange part);
 
-// A cache of the leaf hashes of one record's segments; reads each once and counts the bytes that it reads.
-// Memory: 1/4096 of the size of these segments, 1/2048 if the hashes are SHA-256.
+// A cache of leaf hashes; reads each leaf page once and counts the bytes that it reads.
+// Memory: 1/4096 of the bytes under the pages, 1/2048 if the hashes are SHA-256.
 class LeafHashes {
  public:
   LeafHashes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget)
       : file_(file), toc_(toc), budget_(std::move(budget)) {}
-  // Returns the hashes of a segment. Lifetime: this object's. Errors: those of read_leaves and of WorkBudget::make.
-  [[nodiscard]] Result<const Leaves*> of(std::uint32_t segment);
+  // Returns hashes of a segment, among them that of `leaf`. Lifetime: this object's. Errors: those of read_leaves and
+  // of WorkBudget::make.
+  [[nodiscard]] Result<const Leaves*> of(std::uint32_t segment, std::uint64_t leaf);
 
  private:
   const mapping::OsFile& file_;
   const Toc& toc_;
   WorkBudget budget_;
-  std::map<std::uint32_t, Leaves> known_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Leaves> known_;  // by segment and leaf page
 };
 
 }  // namespace fatctx::container

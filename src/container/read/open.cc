@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "container/format/copy_out.h"
 #include "container/read/pieces.h"
 #include "container/read/record_hasher.h"
 #include "container/read/record_stream.h"
@@ -24,7 +25,7 @@ namespace {
 class HeaderBytes {
  public:
   Status read(const mapping::OsFile& file, std::uint64_t file_size) {
-    size_ = static_cast<std::size_t>(std::min(kHeaderSize, file_size));
+    size_ = static_cast<std::size_t>(std::min(kMostHeaderSize, file_size));
     return file.read_at(0, {buffer_.get(), size_});
   }
   [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), size_}; }
@@ -34,7 +35,7 @@ class HeaderBytes {
 
  private:
   // Not a vector: zeroing it would cost as much as the read.
-  std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kHeaderSize);
+  std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kMostHeaderSize);
   std::size_t size_ = 0;
 };
 
@@ -52,21 +53,28 @@ namespace {
 Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust) {
   OpenedToc opened;
   opened.header = header;
-  for (int copy = 0; copy < 2; ++copy) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(opened.header.toc_size));
-    auto read = file.read_at(opened.header.toc_offset[static_cast<std::size_t>(copy)], bytes);
-    if (read.ok() && toc_hash_matches(bytes, opened.header)) {
-      FATCTX_TRY(check_trust(opened.header, bytes, trust));
-      FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
-      opened.toc.authenticated = trust.wants_signature();
-      return opened;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(header.toc_size));
+  int copy = 0;
+  const Status first = file.read_at(header.toc_offset[0], bytes);
+  if (!first.ok() || !toc_matches(bytes, header)) {
+    opened.header.degraded |= kDegradedToc0;
+    std::vector<std::byte> second(bytes.size());
+    FATCTX_TRY(file.read_at(header.toc_offset[1], second));
+    if (toc_matches(second, header)) {
+      bytes = std::move(second);
+      copy = 1;
+    } else if (first.ok() && mend_toc(bytes, second, header)) {  // each copy has the pages that the other one lacks
+      opened.header.degraded |= kDegradedToc1;
+    } else {
+      return Error{ErrorCode::kChecksumMismatch,
+                   "both copies of the table of contents are damaged",
+                   {.file_offset = header.toc_offset[0], .rule = "F13"}};
     }
-    if (!read.ok() && copy == 1) return std::move(read).error();
-    opened.header.degraded |= kDegradedToc0 << copy;
   }
-  return Error{ErrorCode::kChecksumMismatch,
-               "both copies of the table of contents are damaged",
-               {.file_offset = opened.header.toc_offset[0], .rule = "F13"}};
+  FATCTX_TRY(check_trust(opened.header, bytes, trust));
+  FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
+  opened.toc.authenticated = trust.wants_signature();
+  return opened;
 }
 
 // Returns text such as "there are 1, 2 and 3"; for many generations, only the first and the last ones.
@@ -83,7 +91,8 @@ std::string generations_text(const std::vector<Generation>& earlier, std::uint64
 }
 
 bool name_the_same(const Header& a, const Header& b) {
-  return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.committed_end == b.committed_end;
+  return a.toc_hash == b.toc_hash && a.toc_size == b.toc_size && a.toc_head_size == b.toc_head_size &&
+         a.committed_end == b.committed_end;
 }
 
 // Implements read_generation() for a header that was read already.
@@ -109,6 +118,7 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
   header.committed_end = found->committed_end;
   header.toc_offset = copies_of(*found);
   header.toc_size = found->toc_size;
+  header.toc_head_size = found->toc_head_size;
   header.toc_hash = found->toc_hash;
   header.signature.reset();
   if (previous.ok() && previous.value() && name_the_same(*previous.value(), header)) {
@@ -148,16 +158,28 @@ Result<OpenedToc> read_toc(const mapping::OsFile& file, std::uint64_t file_size,
 }
 
 Result<std::uint32_t> degraded_copies(const mapping::OsFile& file, const Header& header) {
-  if ((header.degraded & kDegradedToc0) != 0) return header.degraded;
-  std::vector<std::byte> copy(static_cast<std::size_t>(header.toc_size));
-  FATCTX_TRY(file.read_at(header.toc_offset[1], copy));
-  return toc_hash_matches(copy, header) ? header.degraded : header.degraded | kDegradedToc1;
+  std::uint32_t degraded = header.degraded;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(header.form().size));
+  FATCTX_TRY(file.read_at(0, bytes));
+  for (const ByteRange gap : header_gaps(header.form())) {
+    const ByteView padding =
+        ByteView(bytes).subspan(static_cast<std::size_t>(gap.offset), static_cast<std::size_t>(gap.size));
+    if (!all_zero(padding)) degraded |= kDegradedHeaderPadding;
+  }
+  if ((degraded & kDegradedToc0) != 0) return degraded;
+  bytes.resize(static_cast<std::size_t>(header.toc_size));
+  FATCTX_TRY(file.read_at(header.toc_offset[1], bytes));
+  return toc_matches(bytes, header) ? degraded : degraded | kDegradedToc1;
 }
 
 Result<bool> holds_table(const mapping::OsFile& file, const Generation& generation, std::uint64_t offset) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(generation.toc_size));
   FATCTX_TRY(file.read_at(offset, bytes));
-  return hash128(bytes) == generation.toc_hash;
+  Header header;
+  header.toc_size = generation.toc_size;
+  header.toc_head_size = generation.toc_head_size;
+  header.toc_hash = generation.toc_hash;
+  return toc_matches(bytes, header);
 }
 
 Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,

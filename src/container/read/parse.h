@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ enum Degraded : std::uint32_t {
 };
 [[nodiscard]] std::vector<std::string> degraded_texts(std::uint32_t degraded);
 
-// The gaps between the pages of the header; they are zero.
-inline constexpr ByteRange kHeaderGaps[] = {{0x2000, 0x2000}, {0x5000, 0x3000}, {0xA000, 0x2000}, {0xD000, 0x3000}};
+// Returns the gaps between the sectors of the header, in pieces that do not cross a 4 KiB page; they are zero.
+[[nodiscard]] std::vector<ByteRange> header_gaps(const HeaderForm& form);
 // The signature fields of a signed slot.
 struct SlotSignature {
   DiskSha256 toc_sha256 = {};
@@ -39,7 +40,7 @@ struct SlotSignature {
   DiskSignature signature = {};
 };
 
-// The checked contents of the 64 KiB header.
+// The checked contents of the header.
 struct Header {
   std::string format_version;  // "1.0"
   DiskUuid uuid = {};
@@ -52,18 +53,20 @@ struct Header {
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
-  Hash128 toc_hash;
+  std::uint64_t toc_head_size = 0;
+  Hash128 toc_hash;                        // of the head
   std::optional<SlotSignature> signature;  // not verified yet
   bool sealed = false;
   std::uint8_t pair = 0;  // 0: A, 1: B
   std::uint64_t tail_bytes = 0;
   std::uint32_t degraded = 0;
 
+  [[nodiscard]] const HeaderForm& form() const noexcept { return header_form(extent_log2); }
   // Returns whether a newer version may have given reserved bytes and bits a meaning. Then nobody judges them (F20).
   [[nodiscard]] bool has_newer_fields() const noexcept { return (unknown_ro_compat | unknown_compat) != 0; }
 };
 
-// Checks the header. `header` holds the first min(file_size, 64 KiB) bytes of the file.
+// Checks the header, but not its padding. `header` holds the first min(file_size, 64 KiB) bytes of the file.
 // Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
 [[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
 // Returns the header of `generation` if it is the one before the newest and the other pair of slots holds it; nothing
@@ -87,11 +90,14 @@ struct Segment {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint64_t generation = 0;
-  std::uint32_t leaves_segment = kNoSegment;
+  std::uint32_t leaves_segment = kNoSegment;  // kNoSegment also if it has one leaf, which is `leaves_hash`
   std::uint64_t first_leaf = 0;
   Hash128 leaves_hash;
 
   [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
+  [[nodiscard]] bool holds_payload() const noexcept {
+    return kind == SegmentKind::kPayload || kind == SegmentKind::kPacked;
+  }
 };
 
 struct Slice {
@@ -103,12 +109,14 @@ struct Reference {
   std::uint32_t from_record = 0;
   std::uint32_t to_record = 0;
   ReferenceKind kind = ReferenceKind::kWeights;
+  Hash128 table_hash;  // of the head of the tensor table
 };
 
 struct Generation {  // an earlier one whose bytes still exist
   std::uint64_t number = 0;
   std::uint64_t toc_offset = 0;  // of its first copy; the second ends at committed_end
   std::uint64_t toc_size = 0;
+  std::uint64_t toc_head_size = 0;
   std::uint64_t committed_end = 0;
   Hash128 toc_hash;
 };
@@ -119,6 +127,9 @@ struct Generation {  // an earlier one whose bytes still exist
 
 struct RecordForm {  // the members that RecordInfo lacks
   std::uint32_t first_slice = 0;
+  std::uint32_t key = kNoRow;   // index in the key table
+  std::uint32_t link = kNoRow;  // as in RecordEntry
+  std::uint32_t name = 0;       // offset in the names region
   std::uint8_t codec = kCodecNone;
   bool recipe = false;
 };
@@ -152,10 +163,13 @@ struct Toc {
   }
 };
 
-// Returns whether `bytes` is the TOC that `header` names (F13).
-[[nodiscard]] bool toc_hash_matches(ByteView bytes, const Header& header) noexcept;
+// Returns whether `bytes` is the TOC that `header` names (F13): its head, and each page.
+[[nodiscard]] bool toc_matches(ByteView bytes, const Header& header) noexcept;
+// Replaces in `bytes` a head and pages that do not match their hashes (F13) by those of `other`. Returns whether
+// `bytes` is then the TOC that `header` names. Both have its size.
+[[nodiscard]] bool mend_toc(std::span<std::byte> bytes, ByteView other, const Header& header) noexcept;
 
-// Parses and checks the table. Requires: toc_hash_matches. `copy` (0 or 1) tells which copy was read, for offsets in
+// Parses and checks the whole table. Requires: toc_matches. `copy` (0 or 1) tells which copy was read, for offsets in
 // errors.
 // Errors: malformed, unsupported, bad_reference, limit_exceeded.
 [[nodiscard]] Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy);

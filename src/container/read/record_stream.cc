@@ -67,8 +67,9 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   if (record.slice_count == 1) {
     const Slice& slice = toc.slices[form.first_slice];
     const Segment& segment = toc.segments[slice.segment];
-    LeafHashes hashes(file, toc, budget);
-    FATCTX_ASSIGN(const Leaves* leaves, hashes.of(slice.segment));
+    const LeafRange touched = leaves_touched(slice.range);
+    FATCTX_TRY(budget.make((touched.end - touched.first) * sizeof(DiskHash)));
+    FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc), touched));
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
       const std::uint64_t start = leaf << kLeafLog2;  // in the segment
       if (!good) return damaged_bytes(segment.offset + start, bytes.size());
@@ -78,7 +79,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
       FATCTX_TRY(budget.make(bytes.size() - static_cast<std::size_t>(to - from)));
       return take(bytes.subspan(static_cast<std::size_t>(from - start), static_cast<std::size_t>(to - from)));
     };
-    FATCTX_TRY(walk_leaves(file, segment, *leaves, leaves_touched(slice.range), visit));
+    FATCTX_TRY(walk_leaves(file, segment, leaves, touched, visit));
   } else {
     // Slices may be much smaller than their leaves, and share them.
     CheckedBytes checked(file, toc, budget);

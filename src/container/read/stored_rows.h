@@ -34,6 +34,16 @@ class StoredRows {
   }
   [[nodiscard]] SegmentEntry segment(std::uint64_t index) const { return row<SegmentEntry>(Table::kSegments, index); }
   [[nodiscard]] RecordEntry record(std::uint64_t index) const { return row<RecordEntry>(Table::kRecords, index); }
+  // Returns whether there are digests, of all records and all segments.
+  [[nodiscard]] bool has_digests() const { return count(Table::kSegmentDigests) == count(Table::kSegments); }
+  // Returns the SHA-256 of a segment. Its `leaves_sha256` is zero if there is none.
+  [[nodiscard]] SegmentDigest segment_digest(std::uint64_t index) const {
+    return has_digests() ? row<SegmentDigest>(Table::kSegmentDigests, index) : kNoDigest;
+  }
+  // Returns the SHA-256 of a record's bytes; zero if there is none.
+  [[nodiscard]] DiskSha256 record_sha256(std::uint64_t index) const {
+    return has_digests() ? row<RecordDigest>(Table::kRecordDigests, index).logical_sha256 : DiskSha256{};
+  }
   [[nodiscard]] std::string name(std::uint32_t offset) const {
     const std::uint64_t at = directory(Table::kNames).offset + offset;
     const le16 size = copy_out<le16>(bytes_, at).value();
@@ -42,6 +52,7 @@ class StoredRows {
   }
 
  private:
+  static constexpr SegmentDigest kNoDigest = {{}, le32(kNoSegment), {}, {}};
   [[nodiscard]] const DirectoryEntry& directory(Table table) const {
     return directory_[static_cast<std::size_t>(table)];
   }

@@ -9,7 +9,10 @@
 
 #include "container/format/copy_out.h"
 #include "container/format/disk_format.h"
+#include "container/format/hash.h"
+#include "container/format/name_index.h"
 #include "container/format/names.h"
+#include "container/format/page_hashes.h"
 #include "container/read/tensor_table_format.h"
 #include "fatctx/base/checked.h"
 
@@ -48,11 +51,8 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size, 
                      fmt::format("entries of {} bytes; version {} has {}", static_cast<unsigned>(header.entry_size),
                                  kTensorTableVersion, sizeof(TensorEntry)));
   }
-  if (!newer_fields && header.reserved0 != 0) {
-    return malformed("F20", offsetof(TensorTableHeader, reserved0), "reserved bytes of the header are not zero");
-  }
-  if (!newer_fields && header.reserved1 != decltype(header.reserved1){}) {
-    return malformed("F20", offsetof(TensorTableHeader, reserved1), "reserved bytes of the header are not zero");
+  if (!newer_fields && header.reserved != decltype(header.reserved){}) {
+    return malformed("F20", offsetof(TensorTableHeader, reserved), "reserved bytes of the header are not zero");
   }
   if (header.count > kMaxTensors) {
     return table_error(
@@ -64,21 +64,65 @@ Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size, 
                      fmt::format("is for a weight blob of {} bytes, but the blob has {}",
                                  static_cast<std::uint64_t>(header.blob_size), blob_size));
   }
-  const std::uint64_t entries_size =
-      std::uint64_t{header.count} * header.entry_size;  // at most 2^20 x 4,096: cannot wrap
+  // At most 2^20 x 4,104 and 2^32 x 16: cannot wrap.
+  const std::uint64_t rows_size = std::uint64_t{header.count} * (header.entry_size + sizeof(NameIndexEntry));
+  const std::uint64_t hashes_size = std::uint64_t{header.page_count} * sizeof(DiskHash);
   const std::uint64_t behind_header = bytes.size() - sizeof(TensorTableHeader);
-  const auto wanted = checked_add(entries_size, header.names_size);
+  const auto wanted = checked_add(rows_size + hashes_size, header.names_size);
   if (!wanted || *wanted > behind_header) {
-    return table_error(ErrorCode::kTruncated, "F33", bytes.size(),
-                       fmt::format("{} entries and {} bytes of names do not fit the {} bytes behind the header",
-                                   static_cast<std::uint32_t>(header.count),
-                                   static_cast<std::uint64_t>(header.names_size), behind_header));
+    return table_error(
+        ErrorCode::kTruncated, "F33", bytes.size(),
+        fmt::format("{} entries, {} hashes of pages and {} bytes of names do not fit the {} bytes behind the header",
+                    static_cast<std::uint32_t>(header.count), static_cast<std::uint32_t>(header.page_count),
+                    static_cast<std::uint64_t>(header.names_size), behind_header));
   }
   if (*wanted < behind_header) {
     return table_error(ErrorCode::kTrailingData, "F33", sizeof(TensorTableHeader) + *wanted,
                        fmt::format("{} bytes behind the names", behind_header - *wanted));
   }
+  if (header.page_count != toc_pages(behind_header - hashes_size)) {
+    return malformed("F33", offsetof(TensorTableHeader, page_count),
+                     fmt::format("{} hashes of pages for {} bytes", static_cast<std::uint32_t>(header.page_count),
+                                 behind_header - hashes_size));
+  }
   return header;
+}
+
+std::uint64_t head_size_of(const TensorTableHeader& header) {
+  return sizeof(TensorTableHeader) + std::uint64_t{header.page_count} * sizeof(DiskHash);
+}
+
+// Checks the hashes of the head and of the pages (F46).
+Status check_pages(ByteView bytes, const TensorTableHeader& header, const Hash128* table_hash) {
+  const ByteView head = bytes.first(static_cast<std::size_t>(head_size_of(header)));
+  const ByteView body = bytes.subspan(head.size());
+  if (table_hash != nullptr && hash128(head) != *table_hash) {
+    return table_error(ErrorCode::kChecksumMismatch, "F46", 0, "its head does not have the hash in its reference");
+  }
+  for (std::uint64_t page = 0; page < header.page_count; ++page) {
+    const ByteRange range = page_range(page, body.size());
+    const ByteView one = body.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+    if (page_hash_matches(head.subspan(sizeof(TensorTableHeader)), page, one)) continue;
+    return table_error(ErrorCode::kChecksumMismatch, "F46", head.size() + range.offset,
+                       fmt::format("page {} does not have the hash in the head", page));
+  }
+  return Done{};
+}
+
+// Checks that the index lists each tensor once, in order, under the hash of its name (F46).
+Status check_index(ByteView bytes, std::uint64_t offset, const ParsedTensorTable& table) {
+  std::uint64_t previous = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::uint64_t at = offset + i * sizeof(NameIndexEntry);
+    FATCTX_ASSIGN(const auto entry, copy_out<NameIndexEntry>(bytes, at));
+    if (entry.record >= table.size() || name_hash(table.at(entry.record).name) != entry.hash) {
+      return malformed("F46", at, fmt::format("entry {} of the index names no tensor with its hash", i));
+    }
+    const std::uint64_t place = (std::uint64_t{entry.hash} << 32) | entry.record;
+    if (i != 0 && place <= previous) return malformed("F46", at, "the index is not in ascending order");
+    previous = place;
+  }
+  return Done{};
 }
 
 // Checks the rules that concern one entry alone; `offset` is that of the entry.
@@ -151,7 +195,7 @@ std::optional<std::size_t> ParsedTensorTable::find(std::string_view wanted) cons
 
 // Checks all tensors in order of offset, in one pass. It is enough to remember the farthest end, once among the tensors
 // that declare sharing and once among the others. A tensor that starts before such an end overlaps its owner.
-Status ParsedTensorTable::check_overlaps(std::uint64_t entry_size) const {
+Status ParsedTensorTable::check_overlaps(std::uint64_t entries_at, std::uint64_t entry_size) const {
   std::vector<std::uint32_t> order;
   order.reserve(rows_.size());
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
@@ -173,7 +217,7 @@ Status ParsedTensorTable::check_overlaps(std::uint64_t entry_size) const {
     if (row.offset_in_blob < plain.end) hit = &plain;
     if (!row.alias && row.offset_in_blob < shared.end) hit = &shared;
     if (hit != nullptr) {
-      return malformed("F33", sizeof(TensorTableHeader) + index * entry_size,
+      return malformed("F33", entries_at + index * entry_size,
                        fmt::format("tensors \"{}\" and \"{}\" share bytes, but not both declare it",
                                    name(rows_[hit->owner]), name(row)));
     }
@@ -184,11 +228,21 @@ Status ParsedTensorTable::check_overlaps(std::uint64_t entry_size) const {
   return Done{};
 }
 
-Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields) {
+Hash128 table_hash_of(ByteView table) noexcept {
+  TensorTableHeader header;
+  std::memcpy(&header, table.data(), sizeof(header));
+  return hash128(table.first(static_cast<std::size_t>(head_size_of(header))));
+}
+
+Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields,
+                                             const Hash128* table_hash) {
   FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size, newer_fields));
+  FATCTX_TRY(check_pages(bytes, header, table_hash));
+  const std::uint64_t entries_at = head_size_of(header);
   const std::size_t entry_size = header.entry_size;
   const std::size_t count = header.count;  // check_header() has ensured that the entries fit
-  const std::size_t names_offset = sizeof(TensorTableHeader) + count * entry_size;
+  const auto index_offset = static_cast<std::size_t>(entries_at + count * entry_size);
+  const std::size_t names_offset = index_offset + count * sizeof(NameIndexEntry);
 
   ParsedTensorTable table;
   table.blob_size_ = blob_size;
@@ -197,7 +251,7 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
   table.rows_.reserve(count);
   std::uint64_t next_name = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t offset = sizeof(TensorTableHeader) + i * entry_size;
+    const std::uint64_t offset = entries_at + i * entry_size;
     FATCTX_ASSIGN(const auto entry, copy_out<TensorEntry>(bytes, offset));
     if (entry.name_offset != next_name) {
       return malformed("F30", offset + offsetof(TensorEntry, name_offset),
@@ -236,7 +290,8 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
     return malformed("F30", names_offset + next_name,
                      fmt::format("{} bytes of names belong to no tensor", table.names_.size() - next_name));
   }
-  FATCTX_TRY(table.check_overlaps(entry_size));
+  FATCTX_TRY(table.check_overlaps(entries_at, entry_size));
+  FATCTX_TRY(check_index(bytes, index_offset, table));
   return table;
 }
 
@@ -262,8 +317,10 @@ Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> te
     names_size += tensor.name.size();
     order.push_back(&tensor);
   }
-  const std::uint64_t entries_size = tensors.size() * sizeof(TensorEntry);
-  const std::uint64_t total = sizeof(TensorTableHeader) + entries_size + names_size;  // 2^20 tensors: cannot wrap
+  // 2^20 tensors: cannot wrap
+  const std::uint64_t body_size = tensors.size() * (sizeof(TensorEntry) + sizeof(NameIndexEntry)) + names_size;
+  const std::uint64_t pages = toc_pages(body_size);
+  const std::uint64_t total = sizeof(TensorTableHeader) + pages * sizeof(DiskHash) + body_size;
   if (total > kMaxTensorTableSize) {
     return refuse(ErrorCode::kLimitExceeded,
                   fmt::format("{} bytes; at most {} are allowed", total, kMaxTensorTableSize));
@@ -282,9 +339,11 @@ Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> te
   header.version = kTensorTableVersion;
   header.entry_size = static_cast<std::uint16_t>(sizeof(TensorEntry));
   header.count = static_cast<std::uint32_t>(tensors.size());
+  header.page_count = static_cast<std::uint32_t>(pages);
   header.blob_size = blob_size;
   header.names_size = names_size;
   append_struct(bytes, header);
+  bytes.resize(static_cast<std::size_t>(head_size_of(header)));
   std::uint64_t name_offset = 0;
   for (const PackTensor* tensor : order) {
     TensorEntry entry = {};
@@ -299,10 +358,16 @@ Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> te
     append_struct(bytes, entry);
     name_offset += tensor->name.size();
   }
-  for (const PackTensor* tensor : order) {
-    const auto name = std::as_bytes(std::span(tensor->name));
-    bytes.insert(bytes.end(), name.begin(), name.end());
+  std::vector<std::string_view> names;
+  names.reserve(order.size());
+  for (const PackTensor* tensor : order) names.emplace_back(tensor->name);
+  for (const NameIndexEntry& entry : name_index(names)) append_struct(bytes, entry);
+  for (const std::string_view name : names) {
+    const auto text = std::as_bytes(std::span(name));
+    bytes.insert(bytes.end(), text.begin(), text.end());
   }
+  const auto head = std::span(bytes).first(static_cast<std::size_t>(head_size_of(header)));
+  put_page_hashes(ByteView(bytes).subspan(head.size()), head.subspan(sizeof(TensorTableHeader)));
 
   // Parses the result, so that nothing is written that the reader would refuse.
   if (auto parsed = parse_tensor_table(bytes, blob_size); !parsed.ok()) {

@@ -29,7 +29,8 @@ class ParsedTensorTable {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const noexcept;
 
  private:
-  friend Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields);
+  friend Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields,
+                                                      const Hash128* table_hash);
 
   struct Row {
     std::uint64_t offset_in_blob = 0;
@@ -44,7 +45,7 @@ class ParsedTensorTable {
   [[nodiscard]] std::string_view name(const Row& row) const noexcept {
     return {names_.data() + row.name_offset, row.name_size};
   }
-  [[nodiscard]] Status check_overlaps(std::uint64_t entry_size) const;
+  [[nodiscard]] Status check_overlaps(std::uint64_t entries_at, std::uint64_t entry_size) const;
 
   std::uint64_t blob_size_ = 0;
   std::vector<Row> rows_;
@@ -57,10 +58,15 @@ class ParsedTensorTable {
 [[nodiscard]] Result<std::vector<std::byte>> build_tensor_table(std::span<const PackTensor> tensors,
                                                                 std::uint64_t blob_size);
 
-// Parses and checks a table; does not borrow from `bytes`. `newer_fields`: as Toc::newer_fields. Offsets in errors
-// count from the first byte of the table. Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F15,
-// F20, F29, F30, F33, F37), limit_exceeded.
+// Returns the hash of the head of a table that build_tensor_table() returned.
+[[nodiscard]] Hash128 table_hash_of(ByteView table) noexcept;
+
+// Parses and checks a table; does not borrow from `bytes`. `newer_fields`: as Toc::newer_fields. `table_hash` is that
+// of its reference; null if it is not compared. Offsets in errors count from the first byte of the table.
+// Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F15, F20, F29, F30, F33, F37, F46),
+// checksum_mismatch (F46), limit_exceeded.
 [[nodiscard]] Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size,
-                                                           bool newer_fields = false);
+                                                           bool newer_fields = false,
+                                                           const Hash128* table_hash = nullptr);
 
 }  // namespace fatctx::container

@@ -22,10 +22,10 @@ struct TensorTableHeader {
   le16 version;
   le16 entry_size;
   le32 count;
-  le32 reserved0;
+  le32 page_count;  // hashes of pages behind this header; the entries begin behind them
   le64 blob_size;   // logical size of the weight blob it describes
-  le64 names_size;  // bytes of the names region behind the entries
-  std::array<std::byte, 32> reserved1;
+  le64 names_size;  // bytes of the names region, behind the entries and the index
+  std::array<std::byte, 32> reserved;
 };
 static_assert(sizeof(TensorTableHeader) == 64 && alignof(TensorTableHeader) == 1);
 

@@ -14,6 +14,7 @@
 #include "container/format/hash.h"
 #include "container/format/names.h"
 #include "container/read/parse.h"
+#include "container/read/toc_head.h"
 #include "fatctx/base/checked.h"
 
 namespace fatctx::container {
@@ -26,11 +27,13 @@ class Parser {
   Parser(Toc& toc, const Header& header, int copy)
       : toc_(toc),
         header_(header),
+        copy_(copy),
         toc_at_(header.toc_offset[static_cast<std::size_t>(copy)]),
         newer_fields_(header.has_newer_fields()) {}
 
   Status run() {
-    FATCTX_TRY(parse_directory());
+    const ByteView all(toc_.bytes);
+    FATCTX_ASSIGN(head_, parse_toc_head(all.first(static_cast<std::size_t>(header_.toc_head_size)), header_, copy_));
     FATCTX_TRY(parse_names());
     FATCTX_TRY(parse_segments());
     FATCTX_TRY(check_extents());
@@ -40,16 +43,12 @@ class Parser {
     FATCTX_TRY(parse_keys());
     FATCTX_TRY(parse_references());
     FATCTX_TRY(parse_generations());
+    FATCTX_TRY(check_record_digests());
+    FATCTX_TRY(check_name_index());
     return check_names_used();
   }
 
  private:
-  struct TableRange {
-    std::uint64_t offset = 0;
-    std::uint64_t count = 0;
-    std::uint64_t entry_size = 0;
-  };
-
   // The row that is being checked, for messages.
   struct Row {
     std::string_view table;
@@ -69,11 +68,11 @@ class Parser {
     return Error{ErrorCode::kMalformed, std::move(message), {.file_offset = toc_at_ + offset, .rule = rule}};
   }
 
-  [[nodiscard]] TableRange table(Table which) const { return tables_[static_cast<std::size_t>(which)]; }
+  [[nodiscard]] const TableRange& table(Table which) const { return head_.table(which); }
 
   // Returns where a row starts in the TOC. Requires: index <= the table's count.
   [[nodiscard]] std::uint64_t row_at(Table which, std::uint64_t index) const {
-    return table(which).offset + index * table(which).entry_size;  // inside the TOC: parse_directory checked
+    return table(which).offset + index * table(which).entry_size;  // inside the TOC: parse_toc_head checked
   }
 
   template <typename T>
@@ -83,61 +82,6 @@ class Parser {
     T copy;
     std::memcpy(&copy, toc_.bytes.data() + offset, sizeof(T));
     return copy;
-  }
-
-  Status parse_directory() {
-    FATCTX_ASSIGN(const TocHeader head, copy_out<TocHeader>(toc_.bytes, 0));
-    if (head.magic != kTocMagic) return malformed_toc("F12", 0, "the table of contents has no magic");
-    if (head.toc_size != toc_.bytes.size()) {
-      return malformed_toc("F12", offsetof(TocHeader, toc_size), "the table of contents disagrees about its own size");
-    }
-    if (head.uuid != header_.uuid || head.generation != header_.generation) {
-      return malformed_toc("F37", offsetof(TocHeader, uuid), "uuid or generation differ from those of the slot");
-    }
-    if (head.table_count != kTableCount) {
-      return malformed_toc(
-          "F40", offsetof(TocHeader, table_count),
-          fmt::format("{} tables instead of {}", static_cast<std::uint32_t>(head.table_count), kTableCount));
-    }
-    if (!newer_fields_ && !all_zero(head.reserved)) {
-      return malformed_toc("F20", offsetof(TocHeader, reserved),
-                           "reserved bytes of the table of contents are not zero");
-    }
-    std::uint64_t end = kTablesStart;
-    for (std::uint32_t i = 0; i < kTableCount; ++i) {
-      const std::uint64_t at = sizeof(TocHeader) + i * sizeof(DirectoryEntry);
-      FATCTX_ASSIGN(const DirectoryEntry directory, copy_out<DirectoryEntry>(toc_.bytes, at));
-      const std::uint64_t entry_size = directory.entry_size;
-      // The names region has bytes, not rows.
-      const bool longer = newer_fields_ && i != static_cast<std::uint32_t>(Table::kNames) &&
-                          entry_size > kTableEntrySizes[i] && entry_size <= kMaxEntrySize;
-      if (entry_size != kTableEntrySizes[i] && !longer) {
-        return malformed_toc(
-            "F12", at,
-            fmt::format("table {} has entries of {} bytes instead of {}", i, entry_size, kTableEntrySizes[i]));
-      }
-      if (directory.count > kTableMaxCounts[i]) {
-        return Error{ErrorCode::kLimitExceeded,
-                     fmt::format("table {} has {} entries, at most {} are allowed", i,
-                                 static_cast<std::uint64_t>(directory.count), kTableMaxCounts[i]),
-                     {.file_offset = toc_at_ + at, .rule = "F12"}};
-      }
-      if (!newer_fields_ && !all_zero(directory.reserved))
-        return malformed_toc("F20", at, "reserved bytes of the directory are not zero");
-      if (directory.offset != end) {
-        return malformed_toc("F40", at,
-                             fmt::format("table {} starts at {:#x} instead of {:#x}", i,
-                                         static_cast<std::uint64_t>(directory.offset), end));
-      }
-      tables_[i] = {end, directory.count, entry_size};
-      end += directory.count * entry_size;  // both bounded above: cannot wrap
-      if (end > toc_.bytes.size())
-        return malformed_toc("F12", at, fmt::format("table {} leaves the table of contents", i));
-    }
-    if (end != toc_.bytes.size()) {
-      return malformed_toc("F12", end, "bytes behind the last table of the table of contents");
-    }
-    return Done{};
   }
 
   // Parses names: { le16 size, bytes }, concatenated. The first is the empty string, so that offset 0 means "none".
@@ -224,10 +168,11 @@ class Parser {
       return complaint(ErrorCode::kUnsupported, "F25", row,
                        fmt::format("hash algorithm {} with leaves of 2^{} bytes", disk.hash_algorithm, disk.leaf_log2));
     }
-    if (!newer_fields_ && (disk.reserved0 != 0 || disk.reserved1 != 0 || !all_zero(disk.reserved2))) {
+    if (!newer_fields_ && (!all_zero(disk.reserved0) || !all_zero(disk.reserved1))) {
       return malformed("F20", row, "reserved bytes are not zero");
     }
-    if ((disk.alignment_log2 != kExtentLog2 && disk.alignment_log2 != kLargeExtentLog2) ||
+    if ((disk.alignment_log2 != kSmallExtentLog2 && disk.alignment_log2 != kExtentLog2 &&
+         disk.alignment_log2 != kLargeExtentLog2) ||
         (disk.alignment_log2 < header_.extent_log2 && kind != SegmentKind::kDead)) {
       return malformed("F21", row, fmt::format("alignment_log2 is {}", disk.alignment_log2));
     }
@@ -239,24 +184,16 @@ class Parser {
           ErrorCode::kLimitExceeded, "F22", row,
           fmt::format("{} bytes; allowed are 1 to {}", static_cast<std::uint64_t>(disk.size), kMaxLeaves << kLeafLog2));
     }
-    if (disk.offset < kHeaderSize) return malformed("F16", row, "is in the header");
+    if (disk.offset < header_.form().size) return malformed("F16", row, "is in the header");
     if (!within({disk.offset, disk.size}, header_.committed_end)) {
       return malformed("F16", row, "leaves the committed part of the file");
     }
     if (disk.generation == 0 || disk.generation > header_.generation) {
       return malformed("F37", row, "its generation is not one of this container's");
     }
-    const bool has_leaves = kind == SegmentKind::kPayload || kind == SegmentKind::kPacked;
-    if (!has_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0 ||
-                        disk.sha_leaves_segment != kNoSegment || disk.sha_first_leaf != 0)) {
-      return malformed("F26", row, "a segment without payload names leaves");
-    }
-    const bool has_sha = disk.sha_leaves_segment != kNoSegment;
-    if (has_sha == all_zero(disk.leaves_sha256) || (!has_sha && disk.sha_first_leaf != 0)) {
-      return malformed("F44", row, "half of what SHA-256 leaves need");
-    }
-    if (has_leaves && !has_sha && header_.signature) {
-      return malformed("F44", row, "without SHA-256 leaves in a signed table of contents");
+    const bool many_leaves = (kind == SegmentKind::kPayload || kind == SegmentKind::kPacked) && disk.size > kLeafSize;
+    if (!many_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0)) {
+      return malformed("F26", row, "a segment without payload, or of one leaf, names leaves");
     }
     if (kind == SegmentKind::kDead) {
       if (header_.sealed) return malformed("F36", row, "a DEAD segment in a sealed file");
@@ -280,12 +217,12 @@ class Parser {
       extents.push_back({segment.offset, segment.size, segment.alignment_log2, row_at(Table::kSegments, i)});
     }
     for (const std::uint64_t offset : header_.toc_offset) {
-      const Extent toc{offset, header_.toc_size, kExtentLog2, 0};
+      const Extent toc{offset, header_.toc_size, header_.form().unit_log2, 0};
       extents.insert(std::upper_bound(extents.begin(), extents.end(), toc,
                                       [](const Extent& x, const Extent& y) { return x.offset < y.offset; }),
                      toc);
     }
-    std::uint64_t end = kHeaderSize;
+    std::uint64_t end = header_.form().size;
     for (const Extent& extent : extents) {
       if (extent.offset < end) {
         return malformed_toc("F16", extent.row_offset,
@@ -305,19 +242,46 @@ class Parser {
     return Done{};
   }
 
-  // The position of the first leaf of a segment; `segment` is kNoSegment if it has no leaves of that algorithm.
+  // The position of a segment's leaf range; `segment` is kNoSegment if it has none of that algorithm.
   struct LeafPlace {
     std::uint32_t segment;
     std::uint64_t first;
   };
+  [[nodiscard]] SegmentDigest segment_digest(std::size_t index) const {
+    Row row{};
+    return entry<SegmentDigest>(Table::kSegmentDigests, index, row, "digest of segment");
+  }
   [[nodiscard]] LeafPlace leaf_place(std::size_t index, std::uint8_t algorithm) const {
     if (algorithm == kHashXxh3) return {toc_.segments[index].leaves_segment, toc_.segments[index].first_leaf};
-    Row row{};
-    const auto disk = entry<SegmentEntry>(Table::kSegments, index, row, "segment");
-    return {disk.sha_leaves_segment, disk.sha_first_leaf};
+    const SegmentDigest digest = segment_digest(index);
+    return {digest.leaves_segment, digest.first_leaf};
+  }
+
+  Status check_segment_digests() const {
+    if (!head_.sha256) return Done{};
+    for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
+      Row row{};
+      const auto disk = entry<SegmentDigest>(Table::kSegmentDigests, i, row, "digest of segment");
+      const Segment& segment = toc_.segments[i];
+      if (!newer_fields_ && !all_zero(disk.reserved)) return malformed("F20", row, "reserved bytes are not zero");
+      const bool has_sha = !all_zero(disk.leaves_sha256);
+      if (has_sha && !segment.holds_payload()) return malformed("F44", row, "a SHA-256 of a segment without payload");
+      if (!has_sha && segment.holds_payload() && header_.signature) {
+        return malformed("F44", row, "without SHA-256 leaves in a signed table of contents");
+      }
+      const bool many_leaves = has_sha && segment.leaf_count() > 1;
+      if (!many_leaves && (disk.leaves_segment != kNoSegment || disk.first_leaf != 0)) {
+        return malformed("F44", row, "it names SHA-256 leaves that the segment does not have");
+      }
+      if (many_leaves && disk.leaves_segment == kNoSegment) {
+        return malformed("F44", row, "half of the things that SHA-256 leaves need");
+      }
+    }
+    return Done{};
   }
 
   Status check_leaves() const {
+    FATCTX_TRY(check_segment_digests());
     FATCTX_TRY(check_leaves_of(kHashXxh3, sizeof(DiskHash)));
     return check_leaves_of(kHashSha256, sizeof(DiskSha256));
   }
@@ -325,10 +289,11 @@ class Parser {
   Status check_leaves_of(std::uint8_t algorithm, std::uint64_t leaf_bytes) const {
     const bool any_dead = std::any_of(toc_.segments.begin(), toc_.segments.end(),
                                       [](const Segment& s) { return s.kind == SegmentKind::kDead; });
-    std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // leaves that are assigned, by LEAVES segment
+    std::vector<std::uint64_t> used(toc_.segments.size(), 0);  // hashes that are assigned, by LEAVES segment
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
-      if (segment.kind != SegmentKind::kPayload && segment.kind != SegmentKind::kPacked) continue;
+      if (!segment.holds_payload() || segment.leaf_count() == 1) continue;
+      if (algorithm == kHashSha256 && !head_.sha256) continue;
       const LeafPlace place = leaf_place(i, algorithm);
       if (algorithm == kHashSha256 && place.segment == kNoSegment) continue;
       const Row row{"segment", i, row_at(Table::kSegments, i)};
@@ -342,10 +307,11 @@ class Parser {
       if (any_dead ? place.first < next : place.first != next) {
         return malformed("F26", row, fmt::format("its leaves start at {} instead of {}", place.first, next));
       }
-      if (!within({place.first, segment.leaf_count()}, capacity)) {
+      const std::uint64_t units = leaf_units(segment.leaf_count());
+      if (!within({place.first, units}, capacity)) {
         return malformed("F26", row, "its leaves leave the LEAVES segment");
       }
-      next = place.first + segment.leaf_count();
+      next = place.first + units;
     }
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
@@ -417,13 +383,9 @@ class Parser {
       const bool same = disk.record_id == toc_.records[index - 1].id;
       return malformed(same ? "F18" : "F15", row, same ? "record id used twice" : "records are not in ascending order");
     }
-    const bool reserved_zero =
-        (disk.flags & ~kKnownRecordFlags) == 0 && all_zero(disk.reserved0) && all_zero(disk.reserved1);
+    const bool reserved_zero = (disk.flags & ~kKnownRecordFlags) == 0 && all_zero(disk.reserved0);
     if (!reserved_zero && !newer_fields_) {
       return malformed("F20", row, "reserved bits or bytes are not zero");
-    }
-    if (header_.signature && all_zero(disk.logical_sha256)) {
-      return malformed("F44", row, "without SHA-256 in a signed table of contents");
     }
     RecordInfo& info = toc_.records[index];  // after an error the whole table is dropped
     RecordForm& form = toc_.forms[index];
@@ -450,6 +412,9 @@ class Parser {
     FATCTX_TRY(check_record_slices(disk, row, next_slice));
     if (form.recipe) FATCTX_TRY(check_recipe_slices(disk, row));
     form.first_slice = disk.first_slice;
+    form.key = disk.key;
+    form.link = disk.link;
+    form.name = disk.name;
     if (info.slice_count != 0) {
       const Slice& first = toc_.slices[form.first_slice];
       info.file_offset = toc_.segments[first.segment].offset + first.range.offset;
@@ -521,7 +486,7 @@ class Parser {
           ((slice.range.offset & granule_mask) != 0 || (!last && (slice.range.size & granule_mask) != 0))) {
         return malformed("F38", row, "a slice is not on the granule");
       }
-      sum += slice.range.size;  // at most 65,536 slices of at most 2^40 bytes: cannot wrap
+      sum += slice.range.size;  // at most 2^18 slices of at most 2^40 bytes: cannot wrap
     }
     if (sum != disk.stored_size) return malformed("F38", row, "its slices do not add up to its stored size");
     return Done{};
@@ -556,8 +521,8 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<KeyEntry>(Table::kKeys, i, row, "key");
-      if (!newer_fields_ && ((disk.flags & ~kKeyGeneric) != 0 || !all_zero(disk.reserved))) {
-        return malformed("F20", row, "reserved bits or bytes are not zero");
+      if (!newer_fields_ && (disk.flags & ~kKeyGeneric) != 0) {
+        return malformed("F20", row, "reserved bits are not zero");
       }
       const RecordInfo* found = toc_.find(disk.record_id);
       if (found == nullptr) return malformed("F37", row, "there is no such record");
@@ -566,6 +531,9 @@ class Parser {
       }
       RecordInfo& record = toc_.records[toc_.index_of(*found)];
       if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
+      if (toc_.forms[toc_.index_of(record)].key != i) {
+        return malformed("F45", row, fmt::format("record {} names another key", record.id));
+      }
       FATCTX_TRY(read_key(disk, row, record.key));
       if (previous != nullptr) {
         const auto order = compare_stored_keys(*previous, record.key);
@@ -580,6 +548,11 @@ class Parser {
       }
       name_state_[name_offset] = kRecordName;
       if (record.type == RecordType::kDescription) ++keyed_descriptions;
+    }
+    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
+      if (keyed[i] == 0 && toc_.forms[i].key != kNoRow) {
+        return malformed("F45", Row{"record", i, row_at(Table::kRecords, i)}, "names a key of another record, or none");
+      }
     }
     if (descriptions_ != 1 || keyed_descriptions != 1) {
       return malformed_toc("F31", table(Table::kKeys).offset,
@@ -655,11 +628,13 @@ class Parser {
                                                                   // fills
     std::vector<std::uint8_t> described(toc_.records.size(), 0);  // tensor tables whose blob is known
     std::uint64_t described_tables = 0;
+    std::vector<std::uint32_t> links(toc_.records.size(), kNoRow);  // what F45 wants in the records' rows
     std::optional<ReferenceEntry> previous;
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<ReferenceEntry>(Table::kReferences, i, row, "reference");
-      if (disk.role != 0 || (!newer_fields_ && !all_zero(disk.reserved))) {
+      const bool of_table = disk.kind == static_cast<std::uint16_t>(ReferenceKind::kTensorTable);
+      if (disk.role != 0 || (!of_table && !all_zero(disk.table_hash)) || (!newer_fields_ && !all_zero(disk.reserved))) {
         return malformed("F20", row, "role or reserved bytes are not zero");
       }
       if (previous && !before(*previous, disk)) return malformed("F15", row, "references are not in ascending order");
@@ -682,15 +657,27 @@ class Parser {
         return complaint(ErrorCode::kBadReference, "F27", row,
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
       }
-      FATCTX_TRY(check_bound_sha256(disk, *to, row));
       if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
       if (tensors) {
         if (described[toc_.index_of(*from)]++ != 0) {
           return complaint(ErrorCode::kBadReference, "F27", row, "a tensor table describes two blobs");
         }
         ++described_tables;
+        std::uint32_t& table_of_blob = links[toc_.index_of(*to)];
+        if (table_of_blob != kNoRow) {
+          return complaint(ErrorCode::kBadReference, "F27", row, "two tensor tables describe one blob");
+        }
+        table_of_blob = static_cast<std::uint32_t>(toc_.index_of(*from));
       }
-      toc_.references.push_back({disk.from_record, disk.to_record, kind});
+      std::uint32_t& first = links[toc_.index_of(*from)];
+      if (first == kNoRow) first = static_cast<std::uint32_t>(i);
+      toc_.references.push_back({disk.from_record, disk.to_record, kind, {disk.table_hash}});
+    }
+    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
+      if (toc_.forms[i].link != links[i]) {
+        return malformed("F45", Row{"record", i, row_at(Table::kRecords, i)},
+                         "links another reference or tensor table than its own");
+      }
     }
     if (described_tables == tensor_tables_) return Done{};
     for (std::size_t i = 0; i < toc_.records.size(); ++i) {
@@ -700,18 +687,6 @@ class Parser {
       }
     }
     return Done{};
-  }
-
-  Status check_bound_sha256(const ReferenceEntry& disk, const RecordInfo& to, const Row& row) const {
-    if (all_zero(disk.bound_sha256)) {
-      if (!header_.signature) return Done{};
-      return malformed("F44", row, "without SHA-256 in a signed table of contents");
-    }
-    Row of_blob{};
-    const auto blob = entry<RecordEntry>(Table::kRecords, toc_.index_of(to), of_blob, "record");
-    if (disk.bound_sha256 == blob.logical_sha256) return Done{};
-    return complaint(ErrorCode::kBadReference, "F27", row,
-                     fmt::format("its SHA-256 is bound to other weights than record {} \"{}\" holds", to.id, to.name));
   }
 
   // Appends to the record's list. References are in ascending order (F15), so those of one record are adjacent.
@@ -738,11 +713,40 @@ class Parser {
         return malformed("F15", row, "generations are not ascending and earlier than the present one");
       }
       previous = disk.number;
-      if (disk.committed_end > header_.committed_end || disk.toc_size > kMaxTocSize || disk.toc_offset < kHeaderSize ||
-          !within({disk.toc_offset, disk.toc_size}, disk.committed_end)) {
+      if (disk.committed_end > header_.committed_end || disk.toc_size > kMaxTocSize ||
+          disk.toc_offset < header_.form().size || !within({disk.toc_offset, disk.toc_size}, disk.committed_end) ||
+          disk.toc_head_size <= kPageHashesStart || disk.toc_head_size >= disk.toc_size) {
         return malformed("F11", row, "its table of contents is out of place");
       }
-      toc_.generations.push_back({disk.number, disk.toc_offset, disk.toc_size, disk.committed_end, {disk.toc_hash}});
+      toc_.generations.push_back(
+          {disk.number, disk.toc_offset, disk.toc_size, disk.toc_head_size, disk.committed_end, {disk.toc_hash}});
+    }
+    return Done{};
+  }
+
+  Status check_record_digests() const {
+    for (std::uint64_t i = 0; i < table(Table::kRecordDigests).count; ++i) {
+      Row row{};
+      const auto disk = entry<RecordDigest>(Table::kRecordDigests, i, row, "digest of record");
+      if (header_.signature && all_zero(disk.logical_sha256)) {
+        return malformed("F44", row, "without SHA-256 in a signed table of contents");
+      }
+    }
+    return Done{};
+  }
+
+  Status check_name_index() const {
+    std::uint64_t previous = 0;
+    for (std::uint64_t i = 0; i < table(Table::kNameIndex).count; ++i) {
+      Row row{};
+      const auto disk = entry<NameIndexEntry>(Table::kNameIndex, i, row, "name index");
+      if (disk.record >= toc_.records.size() || name_hash(toc_.records[disk.record].name) != disk.hash) {
+        return malformed("F45", row, "no record whose name has this hash");
+      }
+      // In order and each row once; there are as many rows as records, so every record has one.
+      const std::uint64_t place = (std::uint64_t{disk.hash} << 32) | disk.record;
+      if (i != 0 && place <= previous) return malformed("F45", row, "not in ascending order");
+      previous = place;
     }
     return Done{};
   }
@@ -760,9 +764,10 @@ class Parser {
 
   Toc& toc_;
   const Header& header_;
+  const int copy_;
   std::uint64_t toc_at_;
   const bool newer_fields_;  // then reserved bytes and bits are not judged
-  std::array<TableRange, kTableCount> tables_ = {};
+  TocHead head_;
   ByteView names_;
   std::vector<std::uint8_t> name_state_;  // for each byte of the names region, what starts there
   std::vector<std::uint8_t> segment_used_;
@@ -789,8 +794,6 @@ std::uint64_t Toc::dead_bytes() const noexcept {
   }
   return dead;
 }
-
-bool toc_hash_matches(ByteView bytes, const Header& header) noexcept { return hash128(bytes) == header.toc_hash; }
 
 Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy) {
   Toc toc;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "container/format/crypto.h"
+#include "container/read/toc_head.h"
 
 namespace fatctx::container {
 namespace {
@@ -15,7 +16,7 @@ const PublicKey* find_key(std::span<const PublicKey> keys, const DiskSha256& id)
 }
 
 Error untrusted(const Header& header, ErrorCode code, std::string message) {
-  return Error{code, std::move(message), {.file_offset = kSlotOffsets[header.pair]}};
+  return Error{code, std::move(message), {.file_offset = header.form().slots[header.pair]}};
 }
 
 // Returns the trusted key that the generation names as its signer; null if the caller requires no signature.
@@ -53,16 +54,17 @@ SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
   message.generation = header.generation;
   message.committed_end = header.committed_end;
   message.toc_size = header.toc_size;
+  message.toc_head_size = header.toc_head_size;
   message.hash_algorithm = kHashSha256;
   message.toc_sha256 = toc_sha256;
   message.previous_toc_sha256 = previous_toc_sha256;
   return message;
 }
 
-SlotSignature sign_generation(const Header& header, ByteView toc, const DiskSha256& previous_toc_sha256,
+SlotSignature sign_generation(const Header& header, ByteView toc_head, const DiskSha256& previous_toc_sha256,
                               const SigningKey& key) noexcept {
   SlotSignature made;
-  made.toc_sha256 = sha256(toc);
+  made.toc_sha256 = sha256(toc_head);
   made.previous_toc_sha256 = previous_toc_sha256;
   made.key_id = key.public_key().id();
   const SignedMessage message = signed_message(header, made.toc_sha256, previous_toc_sha256);
@@ -75,12 +77,25 @@ Status check_claims(const Header& header, const Trust& trust) {
   return Done{};
 }
 
+bool toc_sha256_matches(ByteView toc, const Header& header) {
+  const ByteView head = toc.first(static_cast<std::size_t>(header.toc_head_size));
+  if (sha256(head) != header.signature->toc_sha256) return false;
+  const std::uint64_t pages = toc_pages(header.toc_size - header.toc_head_size);
+  if (header.toc_head_size != toc_head_size(pages, true)) return false;
+  for (std::uint64_t page = 0; page < pages; ++page) {
+    const ByteRange range = toc_page(page, header);
+    const ByteView bytes = toc.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+    if (!page_sha256_matches(page_sha256_hashes(head, pages), page, bytes)) return false;
+  }
+  return true;
+}
+
 Status check_trust(const Header& header, ByteView toc, const Trust& trust) {
   FATCTX_ASSIGN(const PublicKey* const key, claimed_key(header, trust));
   if (key == nullptr) return Done{};
   const SlotSignature& claimed = *header.signature;
-  const SignedMessage message = signed_message(header, sha256(toc), claimed.previous_toc_sha256);
-  if (message.toc_sha256 == claimed.toc_sha256 &&
+  const SignedMessage message = signed_message(header, claimed.toc_sha256, claimed.previous_toc_sha256);
+  if (toc_sha256_matches(toc, header) &&
       signature_holds(std::as_bytes(std::span(&message, 1)), claimed.signature, *key)) {
     return Done{};
   }

@@ -20,12 +20,16 @@ struct Trust {
   [[nodiscard]] bool wants_signature() const noexcept { return !keys.empty(); }
 };
 
-// Returns the message that is signed for a generation whose table of contents has this SHA-256.
+// Returns the message that is signed for a generation whose table of contents has a head with this SHA-256.
 [[nodiscard]] SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
                                            const DiskSha256& previous_toc_sha256) noexcept;
 // Returns the signature fields of the slot. Requires: `header` holds the values that the slot will have.
-[[nodiscard]] SlotSignature sign_generation(const Header& header, ByteView toc, const DiskSha256& previous_toc_sha256,
-                                            const SigningKey& key) noexcept;
+[[nodiscard]] SlotSignature sign_generation(const Header& header, ByteView toc_head,
+                                            const DiskSha256& previous_toc_sha256, const SigningKey& key) noexcept;
+
+// Returns whether the table of contents matches the SHA-256 of the slot: its head, and each page the SHA-256 in the
+// head. Requires: header.signature.
+[[nodiscard]] bool toc_sha256_matches(ByteView toc, const Header& header);
 
 // Checks that the generation is new enough and names one of the keys as its signer; does not verify the signature.
 // Errors: rollback, signature_missing, signature_bad.

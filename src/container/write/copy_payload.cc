@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/format/hash.h"
+#include "container/format/leaf_range.h"
 
 namespace fatctx::container {
 namespace {
@@ -25,12 +26,15 @@ class Copier {
   }
 
   Status run() {
-    leaves_at_ = plan_.segments.back().offset;
+    PlannedSegment* home = nullptr;  // of the leaves
+    for (PlannedSegment& segment : plan_.segments) {
+      if (segment.kind == SegmentKind::kLeaves && segment.hash_algorithm == kHashXxh3) home = &segment;
+    }
+    if (home != nullptr) leaves_at_ = home->offset;
     for (PlannedSegment& segment : plan_.segments) {
       if (segment.kind != SegmentKind::kLeaves) FATCTX_TRY(copy_segment(segment));
     }
-    FATCTX_TRY(flush_leaves());
-    plan_.segments.back().leaves_hash = all_leaves_.digest();
+    if (home != nullptr) home->leaves_hash = all_leaves_.digest();
     for (PlannedRecord& planned : plan_.records) {
       if (planned.input.size() == 0) planned.hash = hash128({});  // it is in no segment, so nothing has hashed it
       FATCTX_TRY(planned.input.check_unchanged());
@@ -40,7 +44,7 @@ class Copier {
 
  private:
   Status copy_segment(PlannedSegment& segment) {
-    Hasher segment_leaves;
+    LeafRangeBuilder<Hash128> segment_leaves(segment.leaf_count());
     PlannedRecord& planned = plan_.records[segment.records.front()];
     if (segment.kind == SegmentKind::kPacked || planned.codec != Codec::kNone) {
       FATCTX_TRY(gather(segment, segment_leaves));
@@ -67,12 +71,12 @@ class Copier {
       FATCTX_TRY(planned.input.check_unchanged());
       planned.input.close();
     }
-    segment.leaves_hash = segment_leaves.digest();
-    return Done{};
+    segment.leaves_hash = segment_leaves.finish();
+    return flush_leaves(segment_leaves);
   }
 
   // Collects small and compressed records in units too; zeros fill the gaps up to their alignment.
-  Status gather(const PlannedSegment& segment, Hasher& segment_leaves) {
+  Status gather(const PlannedSegment& segment, LeafRangeBuilder<Hash128>& segment_leaves) {
     std::uint64_t written = 0;
     buffer_.clear();
     for (const std::size_t index : segment.records) {
@@ -112,27 +116,26 @@ class Copier {
   }
 
   // Writes buffer_ at offset `at` of the segment and hashes its leaves.
-  Status put(const PlannedSegment& segment, std::uint64_t at, Hasher& segment_leaves) {
+  Status put(const PlannedSegment& segment, std::uint64_t at, LeafRangeBuilder<Hash128>& segment_leaves) {
     FATCTX_TRY(file_.write_at(segment.offset + at, buffer_));
     ByteView rest = buffer_;
     while (!rest.empty()) {
       const ByteView leaf = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
-      const Hash128 hash = hash128(leaf);
-      segment_leaves.update(hash.bytes);
-      leaves_.insert(leaves_.end(), hash.bytes.begin(), hash.bytes.end());
+      segment_leaves.add(hash128(leaf));
       rest = rest.subspan(leaf.size());
     }
-    if (leaves_.size() >= kLeafSize) FATCTX_TRY(flush_leaves());
+    FATCTX_TRY(flush_leaves(segment_leaves));
     done_ += buffer_.size();
     if (progress_) progress_(done_, total_);
     return Done{};
   }
 
-  Status flush_leaves() {
-    FATCTX_TRY(file_.write_at(leaves_at_, leaves_));
-    all_leaves_.update(leaves_);
-    leaves_at_ += leaves_.size();
-    leaves_.clear();
+  Status flush_leaves(LeafRangeBuilder<Hash128>& segment_leaves) {
+    const std::vector<std::byte> leaves = segment_leaves.take();
+    if (leaves.empty()) return Done{};
+    FATCTX_TRY(file_.write_at(leaves_at_, leaves));
+    all_leaves_.update(leaves);
+    leaves_at_ += leaves.size();
     return Done{};
   }
 
@@ -142,9 +145,8 @@ class Copier {
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::vector<std::byte> buffer_;
-  std::vector<std::byte> leaves_;  // not yet written
   Hasher all_leaves_;
-  std::uint64_t leaves_at_ = 0;
+  std::uint64_t leaves_at_ = 0;  // where the next leaves are written
 };
 
 }  // namespace

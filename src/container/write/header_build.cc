@@ -12,13 +12,13 @@
 namespace fatctx::container {
 namespace {
 
-template <typename Page>
-HeaderPage page_of(const Page& page, std::uint64_t seed) {
-  static_assert(sizeof(Page) == kPageSize);
-  HeaderPage bytes;
-  std::memcpy(bytes.data(), &page, sizeof(Page));
-  const Hash128 hash = hash128(ByteView(bytes).first(offsetof(Page, page_hash)), seed);
-  std::copy(hash.bytes.begin(), hash.bytes.end(), bytes.begin() + offsetof(Page, page_hash));
+template <typename Sector>
+HeaderSector sector_of(const Sector& sector, std::uint64_t seed) {
+  static_assert(sizeof(Sector) == kSectorSize);
+  HeaderSector bytes;
+  std::memcpy(bytes.data(), &sector, sizeof(Sector));
+  const Hash128 hash = hash128(ByteView(bytes).first(offsetof(Sector, page_hash)), seed);
+  std::copy(hash.bytes.begin(), hash.bytes.end(), bytes.begin() + offsetof(Sector, page_hash));
   return bytes;
 }
 
@@ -40,7 +40,7 @@ Result<std::uint64_t> next_generation(std::uint64_t generation) {
                            generation)};
 }
 
-HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2) {
+HeaderSector prologue_sector(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2) {
   Prologue prologue = {};
   prologue.magic = kMagic;
   prologue.major_version = kMajorVersion;
@@ -48,16 +48,17 @@ HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::ui
   prologue.extent_log2 = extent_log2;
   prologue.granule_log2 = granule_log2;
   prologue.uuid = uuid;
-  return page_of(prologue, 0);
+  return sector_of(prologue, 0);
 }
 
-HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts) {
+HeaderSector slot_sector(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts) {
   Slot slot = blank_slot(slot_index, uuid);
   slot.flags = facts.sealed ? kSlotSealed : std::uint8_t{0};
   slot.generation = facts.generation;
   slot.committed_end = facts.committed_end;
   slot.toc_offset = {facts.toc_offset[0], facts.toc_offset[1]};
   slot.toc_size = facts.toc_size;
+  slot.toc_head_size = facts.toc_head_size;
   slot.toc_hash = facts.toc_hash.bytes;
   slot.previous_toc_hash = facts.previous_toc_hash.bytes;
   if (facts.signature) {
@@ -66,34 +67,34 @@ HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const Genera
     slot.key_id = facts.signature->key_id;
     slot.signature = facts.signature->signature;
   }
-  return page_of(slot, slot_seed(uuid, slot_index));
+  return sector_of(slot, slot_seed(uuid, slot_index));
 }
 
-HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid) {
+HeaderSector mirrored_slot(ByteView good_sector, std::uint8_t slot_index, const DiskUuid& uuid) {
   Slot slot;
-  std::memcpy(&slot, good_page.data(), sizeof(Slot));
+  std::memcpy(&slot, good_sector.data(), sizeof(Slot));
   slot.slot_index = slot_index;
-  return page_of(slot, slot_seed(uuid, slot_index));
+  return sector_of(slot, slot_seed(uuid, slot_index));
 }
 
-HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation) {
+HeaderSector void_slot_sector(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation) {
   Slot slot = blank_slot(slot_index, uuid);
   slot.generation = generation;
   slot.flags = kSlotVoid;
-  return page_of(slot, slot_seed(uuid, slot_index));
+  return sector_of(slot, slot_seed(uuid, slot_index));
 }
 
 std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2,
                                     const GenerationFacts& facts) {
-  std::vector<std::byte> header(static_cast<std::size_t>(kHeaderSize));
-  const auto put = [&](std::uint64_t offset, const HeaderPage& page) {
-    std::copy(page.begin(), page.end(), header.begin() + static_cast<std::ptrdiff_t>(offset));
+  const HeaderForm& form = header_form(extent_log2);
+  std::vector<std::byte> header(static_cast<std::size_t>(form.size));
+  const auto put = [&](std::uint64_t offset, const HeaderSector& sector) {
+    std::copy(sector.begin(), sector.end(), header.begin() + static_cast<std::ptrdiff_t>(offset));
   };
-  for (const std::uint64_t offset : kPrologueOffsets) put(offset, prologue_page(uuid, extent_log2, granule_log2));
-  constexpr std::uint8_t kSlotCount = kSlotOffsets.size();
-  for (std::uint8_t index = 0; index < kSlotCount; ++index) {
-    put(kSlotOffsets[index],
-        index % 2 == 0 ? slot_page(index, uuid, facts) : void_slot_page(index, uuid, facts.generation - 1));
+  for (const std::uint64_t offset : form.prologues) put(offset, prologue_sector(uuid, extent_log2, granule_log2));
+  for (std::uint8_t index = 0; index < form.slots.size(); ++index) {
+    put(form.slots[index],
+        index % 2 == 0 ? slot_sector(index, uuid, facts) : void_slot_sector(index, uuid, facts.generation - 1));
   }
   return header;
 }

@@ -1,4 +1,4 @@
-// Builds the pages of the header.
+// Builds the sectors of the header.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@ struct GenerationFacts {
   std::uint64_t committed_end = 0;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t toc_size = 0;
-  Hash128 toc_hash;
+  std::uint64_t toc_head_size = 0;
+  Hash128 toc_hash;           // of the head
   Hash128 previous_toc_hash;  // zero if there is none
   std::optional<SlotSignature> signature = {};
   bool sealed = false;
@@ -31,15 +32,15 @@ struct GenerationFacts {
 // Errors: limit_exceeded (no number follows the last one).
 [[nodiscard]] Result<std::uint64_t> next_generation(std::uint64_t generation);
 
-using HeaderPage = std::array<std::byte, kPageSize>;
+using HeaderSector = std::array<std::byte, kSectorSize>;
 
-[[nodiscard]] HeaderPage prologue_page(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
-[[nodiscard]] HeaderPage slot_page(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
-// Returns the page of a good slot's other mirror.
-[[nodiscard]] HeaderPage mirrored_slot(ByteView good_page, std::uint8_t slot_index, const DiskUuid& uuid);
-[[nodiscard]] HeaderPage void_slot_page(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
+[[nodiscard]] HeaderSector prologue_sector(const DiskUuid& uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
+[[nodiscard]] HeaderSector slot_sector(std::uint8_t slot_index, const DiskUuid& uuid, const GenerationFacts& facts);
+// Returns the sector of a good slot's other mirror.
+[[nodiscard]] HeaderSector mirrored_slot(ByteView good_sector, std::uint8_t slot_index, const DiskUuid& uuid);
+[[nodiscard]] HeaderSector void_slot_sector(std::uint8_t slot_index, const DiskUuid& uuid, std::uint64_t generation);
 
-// Returns the 64 KiB header of a file that is written as a whole: both prologues, pair A live, pair B VOID.
+// Returns the header of a file that is written as a whole: both prologues, pair A live, pair B VOID.
 [[nodiscard]] std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_log2,
                                                   std::uint8_t granule_log2, const GenerationFacts& facts);
 

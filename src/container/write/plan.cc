@@ -10,6 +10,7 @@
 
 #include "container/format/hash.h"
 #include "container/format/metadata_codec.h"
+#include "container/read/tensor_table.h"
 #include "container/sharing/parallel.h"
 #include "container/write/settle_sharing.h"
 #include "container/write/share_plan.h"
@@ -103,6 +104,17 @@ Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
   return Done{};
 }
 
+void add_leaf_segments(Plan& plan, std::uint64_t hashes) {
+  PlannedSegment segment;
+  segment.kind = SegmentKind::kLeaves;
+  segment.size = hashes * sizeof(DiskHash);
+  plan.segments.push_back(segment);
+  if (!plan.sha256) return;
+  segment.hash_algorithm = kHashSha256;
+  segment.size = hashes * sizeof(DiskSha256);
+  plan.segments.push_back(std::move(segment));
+}
+
 Status place_in_segments(Plan& plan) {
   PlannedSegment small;
   small.kind = SegmentKind::kPacked;
@@ -150,12 +162,9 @@ Status place_in_segments(Plan& plan) {
                    fmt::format("a record of {} bytes; at most {} are allowed", segment.size, kMaxLeaves << kLeafLog2)};
     }
     segment.first_leaf = leaves;
-    leaves += segment.leaf_count();
+    leaves += leaf_units(segment.leaf_count());
   }
-  PlannedSegment leaf_segment;
-  leaf_segment.kind = SegmentKind::kLeaves;
-  leaf_segment.size = leaves * sizeof(DiskHash);
-  plan.segments.push_back(std::move(leaf_segment));
+  if (leaves != 0) add_leaf_segments(plan, leaves);
   if (plan.segments.size() > kMaxSegments) {
     return Error{ErrorCode::kLimitExceeded,
                  fmt::format("{} segments; at most {} are allowed", plan.segments.size(), kMaxSegments)};
@@ -164,10 +173,10 @@ Status place_in_segments(Plan& plan) {
 }
 
 // Places the segments one after the other. Returns the end of the last one.
-Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end, const PackOptions& options) {
+Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end) {
   for (PlannedSegment& segment : plan.segments) {
-    // Cannot wrap: each size is at most 2^40 and there are at most 2^13 of them.
-    segment.offset = *checked_align_up(end, options.extent_log2);
+    // Cannot wrap: each size is at most 2^40 and there are at most 2^17 of them.
+    segment.offset = *checked_align_up(end, plan.extent_log2);
     end = segment.offset + segment.size;
     if (end > kMaxFileSize) {
       return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
@@ -176,11 +185,28 @@ Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end, const PackOp
   return end;
 }
 
-Status place_in_file(Plan& plan, const PackOptions& options) {
-  plan.toc_offset[0] = kHeaderSize;
-  FATCTX_ASSIGN(const std::uint64_t end, place_segments(plan, kHeaderSize + plan.toc_size, options));
-  plan.toc_offset[1] = *checked_align_up(end, kExtentLog2);
-  plan.committed_end = plan.toc_offset[1] + plan.toc_size;
+// Chooses the form of the header, and with it how segments are aligned. Small files get the small form, because the
+// alignment of the large one would be most of them. A granule must fit into an alignment.
+std::uint8_t choose_extent(const Plan& plan, const PackOptions& options) {
+  if (options.extent_log2 != 0) return options.extent_log2;
+  if (options.granule_log2 > kSmallExtentLog2) return kExtentLog2;
+  constexpr std::uint64_t kMostSmall = std::uint64_t{1} << 20;
+  std::uint64_t payload = 0;
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.kind == SegmentKind::kLeaves) continue;
+    if (segment.size > kMostSmall) return kExtentLog2;
+    payload += *checked_align_up(segment.size, kSmallExtentLog2);
+    if (payload > kMostSmall) return kExtentLog2;
+  }
+  return kSmallExtentLog2;
+}
+
+Status place_in_file(Plan& plan) {
+  const HeaderForm& form = header_form(plan.extent_log2);
+  plan.toc_offset[0] = form.size;
+  FATCTX_ASSIGN(const std::uint64_t end, place_segments(plan, form.size + plan.toc_size.all));
+  plan.toc_offset[1] = *checked_align_up(end, form.unit_log2);
+  plan.committed_end = plan.toc_offset[1] + plan.toc_size.all;
   return Done{};
 }
 
@@ -284,12 +310,15 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
                  fmt::format("{} records; at most {} are allowed", records.size(), kMaxRecords)};
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
+    const Hash128 table_hash =
+        records[i].type == RecordType::kTensorTable ? table_hash_of(records[i].source.bytes) : Hash128{};
     auto input = Input::open(records[i].source, cancel);
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
     planned.record.source.bytes = std::vector<std::byte>();  // moved into the input; clear() would keep the memory
     planned.input = std::move(input).value();
+    planned.table_hash = table_hash;
     planned.id = first_id + static_cast<std::uint32_t>(i);
     if (const auto found = parts.find(planned.record.name); found != parts.end())
       planned.parts = std::move(found->second);
@@ -311,14 +340,16 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
   description.options = options.options;
   FATCTX_ASSIGN(Plan plan,
                 take_records(std::move(records), std::move(parts), std::move(description), 1, options.cancel));
+  plan.sha256 = options.sha256;
   FATCTX_TRY(settle_sharing(plan, {}, options));
   FATCTX_TRY(choose_codecs(plan));
   FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
   FATCTX_TRY(find_shared_bytes(plan, options));
   FATCTX_TRY(place_in_segments(plan));
   warn_of_sharing(plan);
+  plan.extent_log2 = choose_extent(plan, options);
   FATCTX_ASSIGN(plan.toc_size, toc_size_of(plan, options));
-  FATCTX_TRY(place_in_file(plan, options));
+  FATCTX_TRY(place_in_file(plan));
   return plan;
 }
 
@@ -334,7 +365,8 @@ Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts
   FATCTX_TRY(start.find_in_file(plan));
   FATCTX_TRY(place_in_segments(plan));
   warn_of_sharing(plan);
-  FATCTX_ASSIGN(plan.committed_end, place_segments(plan, start.first_byte, options));
+  plan.extent_log2 = options.extent_log2;
+  FATCTX_ASSIGN(plan.committed_end, place_segments(plan, start.first_byte));
   return plan;
 }
 

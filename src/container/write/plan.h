@@ -14,6 +14,7 @@
 #include "container/sharing/record_bytes.h"
 #include "container/sharing/sharing_rules.h"
 #include "container/write/input.h"
+#include "container/write/toc_rows.h"
 #include "fatctx/description.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
@@ -56,6 +57,8 @@ struct PlannedRecord {
   std::uint64_t shifted_bytes = 0;    // of `own_bytes`, about how many others hold at another offset in a granule
   std::uint64_t reordered_bytes = 0;  // of the others, about how many another record holds in another order
   Hash128 hash;                       // computed by copy_payload()
+  DiskSha256 sha256 = {};             // computed by add_digests(), if the plan asks for it
+  Hash128 table_hash;                 // of the head of a tensor table
 
   // Returns whether it shares bytes with others or itself, so that copying has not hashed it as a whole.
   [[nodiscard]] bool shares() const noexcept { return own_bytes != stored_size || slices.size() > 1; }
@@ -68,9 +71,11 @@ struct PlannedSegment {
   SegmentKind kind = SegmentKind::kPayload;
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  std::uint64_t first_leaf = 0;
-  std::vector<std::size_t> records;  // indexes of the records that store bytes here, ascending
-  Hash128 leaves_hash;               // computed by copy_payload()
+  std::uint8_t hash_algorithm = kHashXxh3;  // of LEAVES
+  std::uint64_t first_leaf = 0;             // where its leaf range begins in a LEAVES segment, in hashes
+  std::vector<std::size_t> records;         // indexes of the records that store bytes here, ascending
+  Hash128 leaves_hash;                      // computed by copy_payload()
+  DiskSha256 leaves_sha256 = {};            // computed by add_digests()
 
   [[nodiscard]] std::uint64_t leaf_count() const noexcept { return (size + kLeafSize - 1) >> kLeafLog2; }
 };
@@ -90,8 +95,10 @@ struct Plan {
   std::vector<ByteRange> present;
   std::map<std::string, PresentRecord, std::less<>> present_weights;
   std::vector<bool> present_alone;       // of the records of that file, in the order of its table
-  std::vector<PlannedSegment> segments;  // the new ones, in file order; the last one is LEAVES
-  std::uint64_t toc_size = 0;
+  std::vector<PlannedSegment> segments;  // the new ones, in file order; LEAVES come last, if there are any
+  std::uint8_t extent_log2 = kExtentLog2;
+  bool sha256 = false;  // whether it has digests
+  TocSize toc_size;
   std::array<std::uint64_t, 2> toc_offset = {};
   std::uint64_t committed_end = 0;
   std::vector<std::string> warnings;

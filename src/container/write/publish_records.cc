@@ -23,10 +23,13 @@ Status check_options(const PackOptions& options) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("max_pieces is {}; allowed: 1 to {}", options.max_pieces, kMaxSlices)};
   }
-  if ((options.extent_log2 != kExtentLog2 && options.extent_log2 != kLargeExtentLog2) ||
-      (options.granule_log2 != 12 && options.granule_log2 != 14 && options.granule_log2 != 16)) {
-    return Error{
-        ErrorCode::kInvalidArgument, "extent_log2 must be 16 or 21, granule_log2 12, 14 or 16", {.rule = "F4"}};
+  const std::uint8_t extent = options.extent_log2;
+  if ((extent != 0 && extent != kSmallExtentLog2 && extent != kExtentLog2 && extent != kLargeExtentLog2) ||
+      (options.granule_log2 != 12 && options.granule_log2 != 14 && options.granule_log2 != 16) ||
+      (extent != 0 && options.granule_log2 > extent)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "extent_log2 must be 12, 16 or 21, granule_log2 12, 14 or 16 and not above extent_log2",
+                 {.rule = "F4"}};
   }
   return Done{};
 }
@@ -77,17 +80,19 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
   FATCTX_TRY(check_known_hashes(plan));
   const std::uint64_t generation = as.lineage == nullptr ? 1 : as.lineage->generation;
   FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options, generation));
-  const DiskUuid uuid = as.lineage == nullptr ? derive_uuid(toc, options) : as.lineage->uuid;
+  const DiskUuid uuid =
+      as.lineage == nullptr ? derive_uuid(toc, plan.extent_log2, options.granule_log2) : as.lineage->uuid;
   put_uuid(toc, uuid);
   for (const std::uint64_t offset : plan.toc_offset) FATCTX_TRY(file.write_at(offset, toc));
   const GenerationFacts facts{.generation = generation,
                               .committed_end = plan.committed_end,
                               .toc_offset = plan.toc_offset,
-                              .toc_size = plan.toc_size,
-                              .toc_hash = hash128(toc),
+                              .toc_size = plan.toc_size.all,
+                              .toc_head_size = plan.toc_size.head,
+                              .toc_hash = hash128(head_of(toc)),
                               .previous_toc_hash = {},
                               .sealed = options.seal};
-  FATCTX_TRY(file.write_at(0, first_header(uuid, options.extent_log2, options.granule_log2, facts)));
+  FATCTX_TRY(file.write_at(0, first_header(uuid, plan.extent_log2, options.granule_log2, facts)));
   FATCTX_TRY(check_opens(file, facts));
   FATCTX_TRY(go_on(options.cancel));
   if (as.may_replace) FATCTX_TRY(as.may_replace());

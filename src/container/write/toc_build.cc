@@ -32,28 +32,42 @@ std::vector<Row<ReferenceEntry>> reference_rows(const Plan& plan) {
       entry.to_record = to.id;
       entry.kind = static_cast<std::uint16_t>(kind);
       entry.bound_hash = to.hash.bytes;
+      entry.table_hash = planned.table_hash.bytes;
       rows.push_back(entry);
     }
   }
   return rows;
 }
 
-SegmentEntry segment_entry(const PlannedSegment& segment, const Plan& plan, const PackOptions& options) {
-  SegmentEntry entry = {};
-  const bool leaves = segment.kind == SegmentKind::kLeaves;
-  entry.kind = static_cast<std::uint16_t>(segment.kind);
-  entry.alignment_log2 = options.extent_log2;
-  entry.hash_algorithm = kHashXxh3;
-  entry.leaf_log2 = static_cast<std::uint8_t>(kLeafLog2);
-  entry.offset = segment.offset;
-  entry.size = segment.size;
-  entry.generation = 1;
-  entry.leaves_segment =
-      leaves ? kNoSegment : static_cast<std::uint32_t>(plan.present.size() + plan.segments.size() - 1);
-  entry.sha_leaves_segment = kNoSegment;
-  entry.first_leaf = leaves ? 0 : segment.first_leaf;
-  entry.leaves_hash = segment.leaves_hash.bytes;
-  return entry;
+// The index of the plan's LEAVES segment of one algorithm; kNoSegment if it has none.
+std::uint32_t leaves_index(const Plan& plan, std::uint8_t algorithm) {
+  for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+    if (plan.segments[i].kind == SegmentKind::kLeaves && plan.segments[i].hash_algorithm == algorithm) {
+      return static_cast<std::uint32_t>(plan.present.size() + i);
+    }
+  }
+  return kNoSegment;
+}
+
+SegmentRow segment_row(const PlannedSegment& segment, const Plan& plan) {
+  SegmentRow row;
+  const bool many_leaves = segment.kind != SegmentKind::kLeaves && segment.leaf_count() > 1;
+  row.kind = static_cast<std::uint16_t>(segment.kind);
+  row.alignment_log2 = plan.extent_log2;
+  row.hash_algorithm = segment.hash_algorithm;
+  row.leaf_log2 = static_cast<std::uint8_t>(kLeafLog2);
+  row.offset = segment.offset;
+  row.size = segment.size;
+  row.generation = 1;
+  row.leaves_segment = many_leaves ? leaves_index(plan, kHashXxh3) : kNoSegment;
+  row.first_leaf = many_leaves ? segment.first_leaf : 0;
+  row.leaves_hash = segment.leaves_hash.bytes;
+  if (plan.sha256 && segment.kind != SegmentKind::kLeaves) {
+    row.digest.leaves_segment = many_leaves ? leaves_index(plan, kHashSha256) : kNoSegment;
+    row.digest.first_leaf = many_leaves ? segment.first_leaf : 0;
+    row.digest.leaves_sha256 = segment.leaves_sha256;
+  }
+  return row;
 }
 
 // Returns the alignment that a reader may rely on; it is recorded, never assumed. Views of several pieces guarantee
@@ -64,7 +78,7 @@ std::uint8_t record_alignment(const PlannedRecord& planned, const Plan& plan, co
   if (!slices[0].in_file && plan.segments[slices[0].segment - plan.present.size()].kind == SegmentKind::kPacked) {
     return static_cast<std::uint8_t>(kSmallRecordLog2);
   }
-  return slices.size() == 1 && slices[0].range.offset == 0 ? options.extent_log2 : options.granule_log2;
+  return slices.size() == 1 && slices[0].range.offset == 0 ? plan.extent_log2 : options.granule_log2;
 }
 
 bool must_map(RecordType type) { return type == RecordType::kContextBinary || type == RecordType::kWeightBlob; }
@@ -106,6 +120,7 @@ RecordRow record_row(const PlannedRecord& planned, const Plan& plan, const PackO
   row.entry.logical_size = planned.input.size();
   row.entry.stored_size = stored.stored_size;
   row.entry.logical_hash = stored.hash.bytes;
+  row.digest.logical_sha256 = stored.sha256;
   for (const PlannedSlice& slice : stored.slices) {
     SliceEntry entry = {};
     entry.segment = static_cast<std::uint32_t>(slice.segment);
@@ -121,32 +136,33 @@ RecordRow record_row(const PlannedRecord& planned, const Plan& plan, const PackO
 
 TocRows rows_of(const Plan& plan, const PackOptions& options) {
   TocRows rows;
-  for (const PlannedSegment& segment : plan.segments) rows.segments.push_back(segment_entry(segment, plan, options));
+  rows.sha256 = plan.sha256;
+  for (const PlannedSegment& segment : plan.segments) rows.segments.push_back(segment_row(segment, plan));
   for (const PlannedRecord& planned : plan.records) rows.records.push_back(record_row(planned, plan, options));
   rows.references = reference_rows(plan);
   return rows;
 }
 
-Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options) {
+Result<TocSize> toc_size_of(const Plan& plan, const PackOptions& options) {
   return toc_size_of(rows_of(plan, options));
 }
 
 Result<std::vector<std::byte>> build_toc(const Plan& plan, const PackOptions& options, std::uint64_t generation) {
   TocRows rows = rows_of(plan, options);
   rows.generation = generation;
-  for (SegmentEntry& segment : rows.segments) segment.generation = generation;
+  for (SegmentRow& segment : rows.segments) segment.generation = generation;
   FATCTX_ASSIGN(std::vector<std::byte> toc, toc_bytes(rows));
-  if (toc.size() != plan.toc_size) {
+  if (toc.size() != plan.toc_size.all) {
     return Error{ErrorCode::kInternal,
-                 fmt::format("the table of contents has {} bytes, {} were planned", toc.size(), plan.toc_size)};
+                 fmt::format("the table of contents has {} bytes, {} were planned", toc.size(), plan.toc_size.all)};
   }
   return toc;
 }
 
-DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options) {
+DiskUuid derive_uuid(ByteView toc_without_uuid, std::uint8_t extent_log2, std::uint8_t granule_log2) {
   Hasher hasher;
   hasher.update(toc_without_uuid);
-  const std::array<std::byte, 2> form = {std::byte{options.extent_log2}, std::byte{options.granule_log2}};
+  const std::array<std::byte, 2> form = {std::byte{extent_log2}, std::byte{granule_log2}};
   hasher.update(form);
   DiskUuid uuid = hasher.digest().bytes;
   uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x80};  // version 8: the maker defines the other bits

@@ -16,7 +16,7 @@ namespace fatctx::container {
 
 // Returns the size of the TOC that build_toc() will return; depends on counts and names only.
 // Errors: limit_exceeded.
-[[nodiscard]] Result<std::uint64_t> toc_size_of(const Plan& plan, const PackOptions& options);
+[[nodiscard]] Result<TocSize> toc_size_of(const Plan& plan, const PackOptions& options);
 
 // Builds the TOC. Requires: every hash of the plan is filled in. The uuid in it is zero: it is derived from these
 // bytes.
@@ -25,7 +25,7 @@ namespace fatctx::container {
 
 // Returns the uuid that equal content always gets: XXH3-128 of the TOC with a zero uuid followed by extent and granule
 // log2, marked as a version 8 uuid.
-[[nodiscard]] DiskUuid derive_uuid(ByteView toc_without_uuid, const PackOptions& options);
+[[nodiscard]] DiskUuid derive_uuid(ByteView toc_without_uuid, std::uint8_t extent_log2, std::uint8_t granule_log2);
 void put_uuid(std::vector<std::byte>& toc, const DiskUuid& uuid);
 
 }  // namespace fatctx::container

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "container/format/copy_out.h"
+#include "container/format/name_index.h"
+#include "container/format/page_hashes.h"
 #include "container/read/stored_rows.h"
 
 namespace fatctx::container {
@@ -65,12 +67,20 @@ Counts counts_of(const TocRows& rows, const Names& names) {
     slices += record.slices.size();
     keys += record.key ? 1U : 0U;
   }
-  return {rows.segments.size(),   rows.records.size(),     slices,      keys,
-          rows.references.size(), rows.generations.size(), names.size()};
+  return {rows.segments.size(),
+          rows.records.size(),
+          slices,
+          keys,
+          rows.references.size(),
+          rows.generations.size(),
+          rows.sha256 ? rows.records.size() : 0,
+          rows.sha256 ? rows.segments.size() : 0,
+          rows.records.size(),
+          names.size()};
 }
 
-Result<std::uint64_t> size_of(const Counts& counts, const TocRows& rows) {
-  std::uint64_t size = kTablesStart;
+Result<TocSize> size_of(const Counts& counts, const TocRows& rows) {
+  std::uint64_t size = 0;
   for (std::uint32_t i = 0; i < kTableCount; ++i) {
     if (counts[i] > kTableMaxCounts[i]) {
       return Error{ErrorCode::kLimitExceeded, fmt::format("table {} would have {} entries, at most {} are allowed", i,
@@ -78,11 +88,13 @@ Result<std::uint64_t> size_of(const Counts& counts, const TocRows& rows) {
     }
     size += counts[i] * rows.row_sizes[i];
   }
+  const std::uint64_t head = toc_head_size(toc_pages(size), rows.sha256);
+  size += head;
   if (size > kMaxTocSize) {
     return Error{ErrorCode::kLimitExceeded,
                  fmt::format("the table of contents would have {} bytes, at most {} are allowed", size, kMaxTocSize)};
   }
-  return size;
+  return TocSize{head, size};
 }
 
 SelectionKey key_view(const KeyRow& row) {
@@ -112,31 +124,87 @@ void append_row(std::vector<std::byte>& out, const TocRows& rows, Table table, c
   out.resize(end);
 }
 
-void append_keys(std::vector<std::byte>& out, const TocRows& rows, const Names& names) {
-  std::vector<const RecordRow*> keyed;
-  for (const RecordRow& record : rows.records) {
-    if (record.key) keyed.push_back(&record);
+// Returns the records with keys, in the order of those.
+std::vector<std::size_t> by_key(const TocRows& rows) {
+  std::vector<std::size_t> keyed;
+  for (std::size_t i = 0; i < rows.records.size(); ++i) {
+    if (rows.records[i].key) keyed.push_back(i);
   }
-  std::sort(keyed.begin(), keyed.end(), [](const RecordRow* a, const RecordRow* b) {
-    return compare_keys(key_view(*a->key), key_view(*b->key)) < 0;
+  std::sort(keyed.begin(), keyed.end(), [&](std::size_t a, std::size_t b) {
+    return compare_keys(key_view(*rows.records[a].key), key_view(*rows.records[b].key)) < 0;
   });
-  for (const RecordRow* record : keyed) {
-    Row<KeyEntry> entry = record->key->entry;
-    entry.record_id = record->entry.record_id;
-    for (const NameField& field : kKeyNames) entry.*field.second = names.at((*record->key).*field.first);
-    append_row(out, rows, Table::kKeys, entry);
-  }
+  return keyed;
 }
 
-void append_references(std::vector<std::byte>& out, const TocRows& rows) {
-  std::vector<Row<ReferenceEntry>> references = rows.references;
+std::vector<Row<ReferenceEntry>> in_order(std::vector<Row<ReferenceEntry>> references) {
   const auto order = [](const ReferenceEntry& row) {
     return std::tuple<std::uint32_t, std::uint16_t, std::uint16_t, std::uint32_t>(row.from_record, row.kind, row.role,
                                                                                   row.to_record);
   };
   std::sort(references.begin(), references.end(),
             [&](const ReferenceEntry& a, const ReferenceEntry& b) { return order(a) < order(b); });
-  for (const Row<ReferenceEntry>& reference : references) append_row(out, rows, Table::kReferences, reference);
+  return references;
+}
+
+// Returns the index of a record; the number of records if there is none.
+std::size_t index_of(const TocRows& rows, std::uint32_t id) {
+  const auto found =
+      std::lower_bound(rows.records.begin(), rows.records.end(), id,
+                       [](const RecordRow& row, std::uint32_t wanted) { return row.entry.record_id < wanted; });
+  return found != rows.records.end() && found->entry.record_id == id
+             ? static_cast<std::size_t>(found - rows.records.begin())
+             : rows.records.size();
+}
+
+// Returns the `link` of each record.
+std::vector<std::uint32_t> links_of(const TocRows& rows, const std::vector<Row<ReferenceEntry>>& references) {
+  std::vector<std::uint32_t> links(rows.records.size(), kNoRow);
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    const std::size_t from = index_of(rows, references[i].from_record);
+    if (from == links.size()) continue;
+    if (links[from] == kNoRow) links[from] = static_cast<std::uint32_t>(i);
+    if (references[i].kind != static_cast<std::uint16_t>(ReferenceKind::kTensorTable)) continue;
+    const std::size_t to = index_of(rows, references[i].to_record);
+    if (to != links.size()) links[to] = static_cast<std::uint32_t>(from);
+  }
+  return links;
+}
+
+void append_records(std::vector<std::byte>& out, const TocRows& rows, const Names& names,
+                    const std::vector<std::size_t>& keyed, const std::vector<Row<ReferenceEntry>>& references) {
+  std::vector<std::uint32_t> keys(rows.records.size(), kNoRow);
+  for (std::size_t i = 0; i < keyed.size(); ++i) keys[keyed[i]] = static_cast<std::uint32_t>(i);
+  const std::vector<std::uint32_t> links = links_of(rows, references);
+  std::uint32_t next_slice = 0;
+  for (std::size_t i = 0; i < rows.records.size(); ++i) {
+    const RecordRow& record = rows.records[i];
+    Row<RecordEntry> entry = record.entry;
+    entry.name = names.at(record.name);
+    entry.key = keys[i];
+    entry.link = links[i];
+    entry.first_slice = next_slice;
+    entry.slice_count = static_cast<std::uint32_t>(record.slices.size());
+    next_slice += entry.slice_count;
+    append_row(out, rows, Table::kRecords, entry);
+  }
+}
+
+void append_keys(std::vector<std::byte>& out, const TocRows& rows, const Names& names,
+                 const std::vector<std::size_t>& keyed) {
+  for (const std::size_t index : keyed) {
+    const RecordRow& record = rows.records[index];
+    Row<KeyEntry> entry = record.key->entry;
+    entry.record_id = record.entry.record_id;
+    for (const NameField& field : kKeyNames) entry.*field.second = names.at((*record.key).*field.first);
+    append_row(out, rows, Table::kKeys, entry);
+  }
+}
+
+void append_name_index(std::vector<std::byte>& out, const TocRows& rows) {
+  std::vector<std::string_view> names;
+  names.reserve(rows.records.size());
+  for (const RecordRow& record : rows.records) names.emplace_back(record.name);
+  for (const NameIndexEntry& entry : name_index(names)) append_row<NameIndexEntry>(out, rows, Table::kNameIndex, entry);
 }
 
 template <typename Entry>
@@ -156,13 +224,16 @@ TocRows rows_of(const Toc& toc) {
   rows.uuid = head.uuid;
   rows.generation = head.generation;
   for (std::uint32_t i = 0; i < kTableCount; ++i) rows.row_sizes[i] = source.row_size(static_cast<Table>(i));
+  rows.sha256 = source.has_digests();
   for (std::uint64_t i = 0; i < source.count(Table::kSegments); ++i) {
-    rows.segments.push_back(stored_row<SegmentEntry>(source, Table::kSegments, i));
+    SegmentRow& segment = rows.segments.emplace_back(stored_row<SegmentEntry>(source, Table::kSegments, i));
+    if (rows.sha256) segment.digest = stored_row<SegmentDigest>(source, Table::kSegmentDigests, i);
   }
   for (std::uint64_t i = 0; i < source.count(Table::kRecords); ++i) {
     RecordRow record;
     record.entry = stored_row<RecordEntry>(source, Table::kRecords, i);
     record.name = source.name(record.entry.name);
+    if (rows.sha256) record.digest = stored_row<RecordDigest>(source, Table::kRecordDigests, i);
     for (std::uint64_t at = 0; at < record.entry.slice_count; ++at) {
       record.slices.push_back(stored_row<SliceEntry>(source, Table::kSlices, record.entry.first_slice + at));
     }
@@ -186,22 +257,26 @@ TocRows rows_of(const Toc& toc) {
   return rows;
 }
 
-Result<std::uint64_t> toc_size_of(const TocRows& rows) { return size_of(counts_of(rows, Names(rows)), rows); }
+Result<TocSize> toc_size_of(const TocRows& rows) { return size_of(counts_of(rows, Names(rows)), rows); }
 
 Result<std::vector<std::byte>> toc_bytes(const TocRows& rows) {
   const Names names(rows);
   const Counts counts = counts_of(rows, names);
-  FATCTX_ASSIGN(const std::uint64_t size, size_of(counts, rows));
+  FATCTX_ASSIGN(const TocSize size, size_of(counts, rows));
+  const std::uint64_t pages = toc_pages(size.all - size.head);
   std::vector<std::byte> toc;
-  toc.reserve(static_cast<std::size_t>(size));
+  toc.reserve(static_cast<std::size_t>(size.all));
   TocHeader head = {};
   head.magic = kTocMagic;
   head.table_count = kTableCount;
   head.uuid = rows.uuid;
   head.generation = rows.generation;
-  head.toc_size = size;
+  head.toc_size = size.all;
+  head.head_size = size.head;
+  head.page_count = static_cast<std::uint32_t>(pages);
+  head.flags = rows.sha256 ? kTocSha256 : 0;
   append_struct(toc, head);
-  std::uint64_t offset = kTablesStart;
+  std::uint64_t offset = size.head;
   for (std::uint32_t i = 0; i < kTableCount; ++i) {
     DirectoryEntry directory = {};
     directory.offset = offset;
@@ -210,26 +285,36 @@ Result<std::vector<std::byte>> toc_bytes(const TocRows& rows) {
     append_struct(toc, directory);
     offset += counts[i] * rows.row_sizes[i];
   }
-  for (const Row<SegmentEntry>& segment : rows.segments) append_row(toc, rows, Table::kSegments, segment);
-  std::uint32_t next_slice = 0;
-  for (const RecordRow& record : rows.records) {
-    Row<RecordEntry> entry = record.entry;
-    entry.name = names.at(record.name);
-    entry.first_slice = next_slice;
-    entry.slice_count = static_cast<std::uint32_t>(record.slices.size());
-    next_slice += entry.slice_count;
-    append_row(toc, rows, Table::kRecords, entry);
-  }
+  toc.resize(static_cast<std::size_t>(size.head));
+  const std::vector<std::size_t> keyed = by_key(rows);
+  const std::vector<Row<ReferenceEntry>> references = in_order(rows.references);
+  for (const SegmentRow& segment : rows.segments) append_row<SegmentEntry>(toc, rows, Table::kSegments, segment);
+  append_records(toc, rows, names, keyed, references);
   for (const RecordRow& record : rows.records) {
     for (const Row<SliceEntry>& slice : record.slices) append_row(toc, rows, Table::kSlices, slice);
   }
-  append_keys(toc, rows, names);
-  append_references(toc, rows);
+  append_keys(toc, rows, names, keyed);
+  for (const Row<ReferenceEntry>& reference : references) append_row(toc, rows, Table::kReferences, reference);
   for (const Row<GenerationEntry>& generation : rows.generations) {
     append_row(toc, rows, Table::kGenerations, generation);
   }
+  if (rows.sha256) {
+    for (const RecordRow& record : rows.records) append_row(toc, rows, Table::kRecordDigests, record.digest);
+    for (const SegmentRow& segment : rows.segments) append_row(toc, rows, Table::kSegmentDigests, segment.digest);
+  }
+  append_name_index(toc, rows);
   names.append_to(toc);
+  const ByteView body = ByteView(toc).subspan(static_cast<std::size_t>(size.head));
+  const std::span<std::byte> hashes =
+      std::span(toc).first(static_cast<std::size_t>(size.head)).subspan(static_cast<std::size_t>(kPageHashesStart));
+  put_page_hashes(body, hashes);
+  if (rows.sha256) put_page_sha256(body, hashes.subspan(static_cast<std::size_t>(pages * sizeof(DiskHash))));
   return toc;
+}
+
+ByteView head_of(ByteView toc) {
+  const auto head = copy_out<TocHeader>(toc, 0).value();
+  return toc.first(static_cast<std::size_t>(head.head_size));
 }
 
 }  // namespace fatctx::container

@@ -1,5 +1,5 @@
 // The table of contents as rows that can be changed; every writer starts from it or ends with it. The rows hold their
-// strings. The names region, the order of tables, first slices and the directory are made with the bytes.
+// strings. The names region, the order of tables, indexes, the directory and page hashes are made with the bytes.
 #pragma once
 
 #include <array>
@@ -23,6 +23,16 @@ struct Row : Entry {
   std::vector<std::byte> tail;
 };
 
+struct SegmentRow : Row<SegmentEntry> {
+  SegmentRow() = default;
+  SegmentRow(const Row<SegmentEntry>& row) : Row(row) {}  // NOLINT(google-explicit-constructor): without a digest
+  SegmentRow(const SegmentEntry& entry) : Row(entry) {}   // NOLINT(google-explicit-constructor)
+  // Of its SHA-256 leaves; `leaves_sha256` is zero if it has none.
+  Row<SegmentDigest> digest = SegmentDigest{{}, le32(kNoSegment), {}, {}};
+
+  [[nodiscard]] bool has_sha256() const noexcept { return digest.leaves_sha256 != DiskSha256{}; }
+};
+
 // A key without its record; the string fields of `entry` are not set.
 struct KeyRow {
   Row<KeyEntry> entry;
@@ -36,7 +46,8 @@ struct KeyRow {
 };
 
 struct RecordRow {
-  Row<RecordEntry> entry;  // without name, first_slice and slice_count
+  Row<RecordEntry> entry;  // without name, key, first_slice, slice_count and link
+  Row<RecordDigest> digest;
   std::string name;
   std::vector<Row<SliceEntry>> slices;
   std::optional<KeyRow> key;
@@ -45,7 +56,8 @@ struct RecordRow {
 struct TocRows {
   DiskUuid uuid = {};
   std::uint64_t generation = 1;
-  std::vector<Row<SegmentEntry>> segments;        // ascending by offset
+  bool sha256 = false;                            // whether the digests are written, and SHA-256 of the pages
+  std::vector<SegmentRow> segments;               // ascending by offset
   std::vector<RecordRow> records;                 // ascending by id
   std::vector<Row<ReferenceEntry>> references;    // in any order
   std::vector<Row<GenerationEntry>> generations;  // ascending
@@ -56,9 +68,15 @@ struct TocRows {
 // Returns the rows of a table that parse_toc() has accepted.
 [[nodiscard]] TocRows rows_of(const Toc& toc);
 
+struct TocSize {
+  std::uint64_t head = 0;
+  std::uint64_t all = 0;
+};
 // Returns the size of the table's bytes. Errors: limit_exceeded.
-[[nodiscard]] Result<std::uint64_t> toc_size_of(const TocRows& rows);
+[[nodiscard]] Result<TocSize> toc_size_of(const TocRows& rows);
 // Returns the bytes, of the size that toc_size_of() returns. Errors: limit_exceeded.
 [[nodiscard]] Result<std::vector<std::byte>> toc_bytes(const TocRows& rows);
+// Returns the head of a table that toc_bytes() returned: a slot has its hashes.
+[[nodiscard]] ByteView head_of(ByteView toc);
 
 }  // namespace fatctx::container

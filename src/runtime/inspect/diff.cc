@@ -169,7 +169,7 @@ class Side {
 
   Status read_leaves() {
     for (const container::Segment& segment : toc().segments) {
-      if (segment.leaves_segment == container::kNoSegment) continue;
+      if (!segment.holds_payload()) continue;
       auto hashes = container::read_leaves(file_, toc(), segment, container::LeafHash::kXxh3);
       if (!hashes.ok()) return named(std::move(hashes).error());
       facts_.stored_bytes += segment.size;

@@ -149,13 +149,12 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
   container::sort_and_join(leaves);
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  container::LeafHashes hashes(*file_, toc_, container::WorkBudget(toc_));
   for (const container::SegmentLeaves& run : leaves) {
     const container::Segment& segment = toc_.segments[run.segment];
-    auto known = hashes.of(run.segment);
-    if (!known.ok()) return damaged(record, look, std::move(known).error());
+    auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), run.range);
+    if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
     auto walked = container::walk_leaves(
-        *file_, segment, *known.value(), run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+        *file_, segment, hashes.value(), run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
           if (good) return StepWatch::step(found.size());
           return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
         });
@@ -243,7 +242,9 @@ Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const 
   if (table != nullptr) return table;
   const container::WorkBudget budget(toc_, max_made_bytes);
   FATCTX_ASSIGN(const container::MetadataBytes read, container::read_metadata_record(*file_, toc_, record, budget));
-  auto parsed = container::parse_tensor_table(read.bytes, blob_size, toc_.newer_fields);
+  const container::RecordForm& form = toc_.forms[toc_.index_of(record)];
+  auto parsed = container::parse_tensor_table(read.bytes, blob_size, toc_.newer_fields,
+                                              &toc_.references[form.link].table_hash);  // F27: it has one
   if (!parsed.ok()) {
     Error error = container::in_record(std::move(parsed).error(), record);
     if (error.where.file_offset) {
