@@ -6,6 +6,7 @@
 
 #include "capi/c_model.h"
 #include "container/format/disk_format.h"
+#include "support/large_form.h"
 
 namespace fatctx::capi::testing {
 namespace repair_test {

@@ -17,6 +17,7 @@
 #include "container/edit/repair.h"
 #include "crash/disk.h"
 #include "crash/oracle.h"
+#include "support/large_form.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
@@ -230,7 +231,7 @@ class Model {
     ++explored_.damaged;
     Bytes file(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
     const std::uint64_t page = container::kSlotOffsets[random_() % 4];
-    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(page), container::kPageSize, std::byte{0x5a});
+    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(page), container::kSectorSize, std::byte{0x5a});
     const Found found = oracle_.look(file, size, acknowledged);
     if (!found.violation.empty()) note("with a page lost: " + found.violation);
   }

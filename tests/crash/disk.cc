@@ -103,7 +103,7 @@ void Crashes::run(std::uint64_t random_states) {
   std::vector<std::size_t> issued;
   state(issued);
   for (std::size_t write = 0; write < of_write_.size(); ++write) {
-    if (epoch_.writes[write].bytes.size() == container::kPageSize) torn_page(issued, write);
+    if (epoch_.writes[write].bytes.size() == container::kSectorSize) torn_page(issued, write);
     const std::vector<std::size_t>& own = of_write_[write];
     std::vector<std::size_t> with = issued;
     for (std::size_t i = 0; i < own.size(); ++i) {

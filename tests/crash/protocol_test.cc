@@ -7,13 +7,14 @@
 #include "container/edit/append.h"
 #include "crash/oracle.h"
 #include "fatctx/base/checked.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
 namespace protocol_test {
 
-using container::kPageSize;
+using container::kSectorSize;
 using container::kSlotOffsets;
 using support::fails_with;
 using support::is_ok;
@@ -80,7 +81,7 @@ TEST(AppendProtocol, ThePresentPairIsWrittenAgainWithTheBytesThatItHas) {
   for (const Call& call : one.log) {
     if (call.kind != Call::Kind::kWrite || (call.offset != kSlotOffsets[0] && call.offset != kSlotOffsets[2])) continue;
     ++present;
-    ASSERT_EQ(call.bytes.size(), kPageSize);
+    ASSERT_EQ(call.bytes.size(), kSectorSize);
     EXPECT_TRUE(
         std::equal(call.bytes.begin(), call.bytes.end(), first.begin() + static_cast<std::ptrdiff_t>(call.offset)));
   }
@@ -90,7 +91,7 @@ TEST(AppendProtocol, ThePresentPairIsWrittenAgainWithTheBytesThatItHas) {
 TEST(AppendProtocol, ADamagedMirrorIsWholeOnTheDiskBeforeAnythingElseIsWritten) {
   for (const std::size_t mirror : {0U, 2U}) {
     Bytes first = support::unsealed_sample();
-    std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[mirror]), kPageSize, std::byte{0});
+    std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[mirror]), kSectorSize, std::byte{0});
     const Attempt run(first);
     ASSERT_TRUE(is_ok(run.report));
     const std::string name = "slot " + std::to_string(mirror);
@@ -143,7 +144,7 @@ TEST(AppendProtocol, ASecondBarrierThatFailsIsNotAskedAgainAndLeavesItToTheNextO
 
 TEST(AppendProtocol, AFailedSyncOfARestoredMirrorEndsTheAppend) {
   Bytes first = support::unsealed_sample();
-  std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[2]), kPageSize, std::byte{0});
+  std::fill_n(first.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[2]), kSectorSize, std::byte{0});
   const Attempt run(first, 1);
   EXPECT_TRUE(fails_with(run.report, ErrorCode::kIo));
   // The damaged bytes are written back: the next append must not mistake a repair in the page cache for one on the

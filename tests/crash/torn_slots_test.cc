@@ -6,13 +6,14 @@
 
 #include "container/edit/append.h"
 #include "crash/oracle.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
 namespace torn_slots_test {
 
-using container::kPageSize;
+using container::kSectorSize;
 using container::kSlotOffsets;
 
 struct OneAppend {
@@ -29,7 +30,7 @@ OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
   OneAppend result{file, file};
   for (const std::uint64_t slot : kSlotOffsets) {
     const auto at = static_cast<std::ptrdiff_t>(slot);
-    std::copy_n(start.begin() + at, kPageSize, result.before_slots.begin() + at);
+    std::copy_n(start.begin() + at, kSectorSize, result.before_slots.begin() + at);
   }
   return result;
 }
@@ -37,7 +38,7 @@ OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
 // Returns the offsets within the slot at `at` where the bytes differ.
 std::vector<std::size_t> changing(const Bytes& from, const Bytes& to, std::uint64_t at) {
   std::vector<std::size_t> places;
-  for (std::size_t i = static_cast<std::size_t>(at); i < at + kPageSize; ++i) {
+  for (std::size_t i = static_cast<std::size_t>(at); i < at + kSectorSize; ++i) {
     if (from[i] != to[i]) places.push_back(i);
   }
   return places;
@@ -46,7 +47,7 @@ std::vector<std::size_t> changing(const Bytes& from, const Bytes& to, std::uint6
 // Returns `onto` with a part of the slot taken from `other`: the bytes behind `cut`, or those before it.
 Bytes torn(Bytes onto, const Bytes& other, std::uint64_t slot, std::size_t cut, bool end_first) {
   const auto first = static_cast<std::ptrdiff_t>(end_first ? cut : slot);
-  const auto last = static_cast<std::ptrdiff_t>(end_first ? slot + kPageSize : cut);
+  const auto last = static_cast<std::ptrdiff_t>(end_first ? slot + kSectorSize : cut);
   std::copy(other.begin() + first, other.begin() + last, onto.begin() + first);
   return onto;
 }

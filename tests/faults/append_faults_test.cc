@@ -15,6 +15,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "faults/os_faults.h"
+#include "support/large_form.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -71,7 +72,7 @@ class AppendFaults : public ::testing::Test {
   // Returns the same file with one mirror missing, which the append restores.
   static Bytes without_a_mirror() {
     Bytes bytes = whole();
-    std::fill_n(bytes.begin() + kLostPage, container::kPageSize, std::byte{0x77});
+    std::fill_n(bytes.begin() + kLostPage, container::kSectorSize, std::byte{0x77});
     return bytes;
   }
   static constexpr std::ptrdiff_t kLostPage = container::kSlotOffsets[3];
@@ -155,7 +156,7 @@ class AppendFaults : public ::testing::Test {
   static void expect_equal_but_for_the_lost_page(const Bytes& bytes, const Bytes& start, std::size_t from) {
     ASSERT_GE(bytes.size(), start.size()) << "it was cut";
     const auto first = static_cast<std::ptrdiff_t>(from);
-    const auto page = static_cast<std::ptrdiff_t>(container::kPageSize);
+    const auto page = static_cast<std::ptrdiff_t>(container::kSectorSize);
     const auto end = static_cast<std::ptrdiff_t>(start.size());
     const auto equal = [&](std::ptrdiff_t a, std::ptrdiff_t b) {
       return a >= b || std::equal(start.begin() + a, start.begin() + b, bytes.begin() + a);

@@ -11,6 +11,7 @@
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
 #include "faults/os_faults.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 

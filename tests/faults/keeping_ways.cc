@@ -9,6 +9,7 @@
 #include "fatctx/signature.h"
 #include "faults/process_folder.h"
 #include "faults/ways.h"
+#include "support/large_form.h"
 #include "support/sample_container.h"
 
 namespace fatctx::faults {

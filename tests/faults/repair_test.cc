@@ -8,6 +8,7 @@
 #include "container/format/disk_format.h"
 #include "fatctx/repair.h"
 #include "faults/os_faults.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 

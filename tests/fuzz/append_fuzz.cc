@@ -17,6 +17,7 @@
 #include "fuzz/edited_container.h"
 #include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"
+#include "support/large_form.h"
 #include "support/memory_file.h"
 
 namespace {

@@ -8,6 +8,9 @@
 
 #include "container/format/codec.h"
 #include "container/format/copy_out.h"
+#include "container/format/leaf_range.h"
+#include "container/read/tensor_table.h"
+#include "container/read/tensor_table_format.h"
 #include "support/rehash.h"
 
 namespace fatctx::fuzz {
@@ -21,7 +24,7 @@ class FileRehash {
     if (file_.size() < container::kHeaderSize) return;
     const auto slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[0]);
     const ByteRange toc = {slot.toc_offset[0], slot.toc_size};
-    if (within(toc, file_.size()) && toc.size >= container::kTablesStart && toc.size <= container::kMaxTocSize) {
+    if (within(toc, file_.size()) && toc.size > container::kPageHashesStart && toc.size <= container::kMaxTocSize) {
       hash_tables(toc);
       hash_toc(slot, toc);
     }
@@ -84,19 +87,23 @@ class FileRehash {
   }
 
   void hash_leaves(container::SegmentEntry& segment, const std::vector<Row<container::SegmentEntry>>& segments) {
-    if (segment.leaves_segment >= segments.size() || !affordable({segment.offset, segment.size})) return;
-    const container::SegmentEntry& home = segments[segment.leaves_segment].entry;
-    support::Bytes leaves;
+    const bool payload = segment.kind == static_cast<std::uint16_t>(container::SegmentKind::kPayload) ||
+                         segment.kind == static_cast<std::uint16_t>(container::SegmentKind::kPacked);
+    if (!payload || segment.size == 0 || !affordable({segment.offset, segment.size})) return;
+    container::LeafRangeBuilder<Hash128> leaves((segment.size - 1) / container::kLeafSize + 1);
     for (std::uint64_t at = 0; at < segment.size; at += container::kLeafSize) {
       const std::uint64_t size = std::min<std::uint64_t>(container::kLeafSize, segment.size - at);
-      container::append_struct(leaves, container::hash128(view({segment.offset + at, size})).bytes);
+      leaves.add(container::hash128(view({segment.offset + at, size})));
     }
-    segment.leaves_hash = container::hash128(leaves).bytes;
+    segment.leaves_hash = leaves.finish().bytes;
+    const support::Bytes stored = leaves.take();
+    if (stored.empty() || segment.leaves_segment >= segments.size()) return;
+    const container::SegmentEntry& home = segments[segment.leaves_segment].entry;
     const std::uint64_t first = segment.first_leaf;
     if (first > home.size || !within({home.offset, home.size}, file_.size())) return;
-    const ByteRange place = {first * sizeof(container::DiskHash), leaves.size()};
+    const ByteRange place = {first * sizeof(container::DiskHash), stored.size()};
     if (within(place, home.size))
-      std::copy(leaves.begin(), leaves.end(), file_.begin() + at_byte(home.offset + place.offset));
+      std::copy(stored.begin(), stored.end(), file_.begin() + at_byte(home.offset + place.offset));
   }
   static std::ptrdiff_t at_byte(std::uint64_t offset) { return static_cast<std::ptrdiff_t>(offset); }
 
@@ -129,9 +136,11 @@ class FileRehash {
   void hash_toc(container::Slot slot, ByteRange toc) {
     const ByteRange copy = {slot.toc_offset[1], toc.size};
     const auto from = file_.begin() + at_byte(toc.offset);
-    const support::Bytes bytes(from, from + at_byte(toc.size));
+    support::Bytes bytes(from, from + at_byte(toc.size));
+    support::rehash_pages(bytes);
+    std::copy(bytes.begin(), bytes.end(), from);
     if (within(copy, file_.size())) std::copy(bytes.begin(), bytes.end(), file_.begin() + at_byte(copy.offset));
-    const Hash128 hash = container::hash128(bytes);
+    const Hash128 hash = container::hash128(support::head_in(bytes, slot.toc_head_size));
     for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
       slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[index]);
       slot.toc_hash = hash.bytes;

@@ -8,6 +8,7 @@
 #include "container/read/parse.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
+#include "support/rehash.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fatctx;
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint8_t flags = input.byte();
   const std::uint64_t extents = input.number(2);
   const ByteView bytes = input.rest();
-  if (bytes.size() < kTablesStart) return 0;  // the header refuses such a size
+  if (bytes.size() <= kPageHashesStart + sizeof(DiskHash)) return 0;  // the header refuses such a size
   Header header;
   // The header takes the uuid and the generation from the table of contents; otherwise every input would fail there.
   std::copy_n(bytes.begin() + 8, header.uuid.size(), header.uuid.begin());
@@ -26,7 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   header.extent_log2 = (flags & 4) != 0 ? kLargeExtentLog2 : kExtentLog2;
   header.granule_log2 = 12;
   header.toc_size = bytes.size();
-  header.toc_hash = hash128(bytes);
+  const auto head_size = support::struct_at<TocHeader>(bytes, 0).head_size;
+  if (head_size <= kPageHashesStart || head_size >= bytes.size()) return 0;
+  header.toc_head_size = head_size;
   header.toc_offset = {kHeaderSize, kHeaderSize + ((extents + 1) << kExtentLog2)};
   header.committed_end = header.toc_offset[1] + bytes.size();
 

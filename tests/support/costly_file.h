@@ -6,6 +6,7 @@
 
 #include "container/format/codec.h"
 #include "container/format/hash.h"
+#include "support/large_form.h"
 #include "support/recipe_file.h"
 #include "support/sample_container.h"
 

@@ -12,6 +12,10 @@
 
 #include "container/format/copy_out.h"
 #include "container/format/disk_format.h"
+#include "container/format/leaf_range.h"
+#include "container/format/name_index.h"
+#include "container/read/tensor_table.h"
+#include "container/read/tensor_table_format.h"
 #include "support/rehash.h"
 
 namespace fatctx::support {
@@ -33,6 +37,8 @@ class HostileFile {
     take(toc, container::Table::kKeys, keys);
     take(toc, container::Table::kReferences, references);
     take(toc, container::Table::kGenerations, generations);
+    take(toc, container::Table::kRecordDigests, record_digests);
+    take(toc, container::Table::kSegmentDigests, segment_digests);
     take(toc, container::Table::kNames, names);
   }
 
@@ -46,9 +52,12 @@ class HostileFile {
   std::vector<container::KeyEntry> keys;
   std::vector<container::ReferenceEntry> references;
   std::vector<container::GenerationEntry> generations;
+  std::vector<container::RecordDigest> record_digests;
+  std::vector<container::SegmentDigest> segment_digests;
   Bytes names;
   std::array<Bytes, container::kTableCount> row_tails;  // bytes behind each row of a table, as of a newer version
 
+  bool keep_links = false;                 // `key` and `link` of records stay; else they follow the other tables
   bool rehash_payload = false;             // leaves, record hashes and bound hashes follow a change of the payload
   bool keep_record_hashes = false;         // of these, the leaves only
   std::function<void(Bytes&)> in_payload;  // the file, before anything is hashed
@@ -63,13 +72,15 @@ class HostileFile {
     if (rehash_payload) hash_payload(out);
     Bytes toc = encode_toc();
     if (in_toc) in_toc(toc);
+    rehash_pages(toc);
     if (toc.size() > toc_room_) throw std::length_error("the TOC of a hostile file must stay small");
+    live.toc_head_size = head.head_size;
     if (toc.size() != live.toc_size) {
       live.toc_size = toc.size();
       live.committed_end = live.toc_offset[1] + toc.size();
     }
     out.resize(static_cast<std::size_t>(live.committed_end));
-    live.toc_hash = container::hash128(toc).bytes;
+    live.toc_hash = container::hash128(head_in(toc, live.toc_head_size)).bytes;
     for (const std::uint64_t offset : live.toc_offset) std::memcpy(out.data() + offset, toc.data(), toc.size());
     for (const std::uint64_t offset : container::kPrologueOffsets) put_struct(out, offset, prologue);
     for (std::uint8_t index = 0; index < container::kSlotOffsets.size(); ++index) {
@@ -207,38 +218,82 @@ class HostileFile {
     return found;
   }
 
+  // Sets `key` and `link` of the records, as a packer would.
+  void set_links() {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      container::RecordEntry& entry = records[i];
+      entry.key = container::kNoRow;
+      entry.link = container::kNoRow;
+      for (std::size_t key = 0; key < keys.size(); ++key) {
+        if (keys[key].record_id == entry.record_id) entry.key = static_cast<std::uint32_t>(key);
+      }
+      for (std::size_t at = references.size(); at-- > 0;) {
+        if (references[at].from_record == entry.record_id) entry.link = static_cast<std::uint32_t>(at);
+      }
+    }
+    for (const container::ReferenceEntry& reference : references) {
+      if (reference.kind != static_cast<std::uint16_t>(container::ReferenceKind::kTensorTable)) continue;
+      const auto from = index_of(reference.from_record);
+      const auto to = index_of(reference.to_record);
+      if (from < records.size() && to < records.size()) records[to].link = static_cast<std::uint32_t>(from);
+    }
+  }
+  [[nodiscard]] std::size_t index_of(std::uint32_t id) const {
+    std::size_t index = 0;
+    while (index < records.size() && records[index].record_id != id) ++index;
+    return index;
+  }
+  [[nodiscard]] std::vector<container::NameIndexEntry> index_names() const {
+    const std::map<std::uint32_t, std::string> by_offset = names_by_offset();
+    std::vector<std::string_view> of_records;
+    for (const container::RecordEntry& entry : records) {
+      const auto found = by_offset.find(entry.name);
+      of_records.emplace_back(found == by_offset.end() ? std::string_view() : std::string_view(found->second));
+    }
+    return container::name_index(of_records);
+  }
+
   [[nodiscard]] Bytes encode_toc() {
+    if (!keep_links) set_links();
     Bytes tables[container::kTableCount];
-    const std::uint64_t counts[container::kTableCount] = {segments.size(), records.size(),    slices.size(),
-                                                          keys.size(),     references.size(), generations.size(),
-                                                          names.size()};
-    const auto put_rows = [&](std::size_t table, const auto& rows) {
+    std::uint64_t counts[container::kTableCount] = {};
+    const auto put_rows = [&](container::Table which, const auto& rows) {
+      const auto table = static_cast<std::size_t>(which);
+      counts[table] = rows.size();
       for (const auto& entry : rows) {
         container::append_struct(tables[table], entry);
         tables[table].insert(tables[table].end(), row_tails[table].begin(), row_tails[table].end());
       }
     };
-    put_rows(0, segments);
-    put_rows(1, records);
-    put_rows(2, slices);
-    put_rows(3, keys);
-    put_rows(4, references);
-    put_rows(5, generations);
-    tables[6] = names;
-    std::uint64_t offset = container::kTablesStart;
-    Bytes directory;
+    put_rows(container::Table::kSegments, segments);
+    put_rows(container::Table::kRecords, records);
+    put_rows(container::Table::kSlices, slices);
+    put_rows(container::Table::kKeys, keys);
+    put_rows(container::Table::kReferences, references);
+    put_rows(container::Table::kGenerations, generations);
+    put_rows(container::Table::kRecordDigests, record_digests);
+    put_rows(container::Table::kSegmentDigests, segment_digests);
+    put_rows(container::Table::kNameIndex, index_names());
+    tables[container::kTableCount - 1] = names;
+    counts[container::kTableCount - 1] = names.size();
+    std::uint64_t body = 0;
+    for (const Bytes& table : tables) body += table.size();
+    const std::uint64_t pages = container::toc_pages(body);
+    head.head_size = container::toc_head_size(pages, (head.flags & container::kTocSha256) != 0);
+    head.page_count = static_cast<std::uint32_t>(pages);
+    head.toc_size = head.head_size + body;
+    std::uint64_t offset = head.head_size;
+    Bytes toc;
+    container::append_struct(toc, head);
     for (std::size_t i = 0; i < container::kTableCount; ++i) {
       container::DirectoryEntry entry = {};
       entry.offset = offset;
       entry.count = counts[i];
       entry.entry_size = static_cast<std::uint32_t>(container::kTableEntrySizes[i] + row_tails[i].size());
-      container::append_struct(directory, entry);
+      container::append_struct(toc, entry);
       offset += tables[i].size();
     }
-    head.toc_size = offset;
-    Bytes toc;
-    container::append_struct(toc, head);
-    toc.insert(toc.end(), directory.begin(), directory.end());
+    toc.resize(static_cast<std::size_t>(head.head_size));
     for (const Bytes& table : tables) toc.insert(toc.end(), table.begin(), table.end());
     return toc;
   }
@@ -248,15 +303,21 @@ class HostileFile {
       return ByteView(out).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
     };
     for (container::SegmentEntry& segment : segments) {
-      if (segment.leaves_segment == container::kNoSegment) continue;
-      Bytes leaves;
+      if (segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kPayload) &&
+          segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kPacked)) {
+        continue;
+      }
+      const std::uint64_t count = (segment.size - 1) / container::kLeafSize + 1;
+      container::LeafRangeBuilder<Hash128> leaves(count);
       for (std::uint64_t at = 0; at < segment.size; at += container::kLeafSize) {
         const std::uint64_t size = std::min<std::uint64_t>(container::kLeafSize, segment.size - at);
-        container::append_struct(leaves, container::hash128(range(segment.offset + at, size)).bytes);
+        leaves.add(container::hash128(range(segment.offset + at, size)));
       }
+      segment.leaves_hash = leaves.finish().bytes;
+      const Bytes stored = leaves.take();
+      if (stored.empty()) continue;
       const std::uint64_t to = segments.at(segment.leaves_segment).offset + segment.first_leaf * 16;
-      std::memcpy(out.data() + to, leaves.data(), leaves.size());
-      segment.leaves_hash = container::hash128(leaves).bytes;
+      std::memcpy(out.data() + to, stored.data(), stored.size());
     }
     for (container::SegmentEntry& segment : segments) {
       if (segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kLeaves)) continue;
@@ -272,8 +333,22 @@ class HostileFile {
     for (container::ReferenceEntry& reference : references) {
       for (const container::RecordEntry& entry : records) {
         if (entry.record_id == reference.to_record) reference.bound_hash = entry.logical_hash;
+        if (entry.record_id == reference.from_record) follow_table(out, entry, reference);
       }
     }
+  }
+  // Corrects the hash of a tensor table's head, if its record has one slice and holds a table.
+  void follow_table(const Bytes& out, const container::RecordEntry& entry, container::ReferenceEntry& reference) {
+    if (reference.kind != static_cast<std::uint16_t>(container::ReferenceKind::kTensorTable)) return;
+    if (entry.slice_count != 1 || entry.codec != container::kCodecNone) return;
+    const container::SliceEntry& slice = slices.at(entry.first_slice);
+    const std::uint64_t at = segments.at(slice.segment).offset + slice.offset_in_segment;
+    const ByteView table =
+        ByteView(out).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(slice.size));
+    if (table.size() < sizeof(container::TensorTableHeader)) return;
+    const auto header = struct_at<container::TensorTableHeader>(table, 0);
+    if (sizeof(header) + header.page_count * 16ULL > table.size()) return;
+    reference.table_hash = container::table_hash_of(table).bytes;
   }
 
   Bytes file_;

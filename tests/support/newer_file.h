@@ -30,20 +30,18 @@ inline void fill_reserved(HostileFile& file) {
     fill(slot->reserved1);
   }
   fill(file.head.reserved);
+  file.head.flags = file.head.flags | 0x80000000U;
   for (container::SegmentEntry& entry : file.segments) {
-    entry.reserved0 = 0xa5a5;
-    entry.reserved1 = 0xa5;
-    fill(entry.reserved2);
+    fill(entry.reserved0);
+    fill(entry.reserved1);
   }
   for (container::RecordEntry& entry : file.records) {
     entry.flags = static_cast<std::uint16_t>(entry.flags | 0x8000U);
     fill(entry.reserved0);
-    fill(entry.reserved1);
   }
   for (container::SliceEntry& entry : file.slices) fill(entry.reserved);
   for (container::KeyEntry& entry : file.keys) {
     entry.flags = static_cast<std::uint16_t>(entry.flags | 0x8000U);
-    fill(entry.reserved);
   }
   for (container::ReferenceEntry& entry : file.references) fill(entry.reserved);
   file.in_toc = [](Bytes& toc) {

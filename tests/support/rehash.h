@@ -1,11 +1,16 @@
 // Corrects the checksums of a file that a test has changed, so that the reader meets the change itself.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 #include "container/format/disk_format.h"
+#include "container/format/crypto.h"
 #include "container/format/hash.h"
+#include "container/format/page_hashes.h"
+#include "support/large_form.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::support {
@@ -24,28 +29,48 @@ void put_struct(Bytes& bytes, std::uint64_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(T));
 }
 
-inline void rehash_page(Bytes& file, std::uint64_t offset, std::uint64_t seed) {
-  constexpr std::uint64_t kHashAt = container::kPageSize - sizeof(container::DiskHash);
+inline void rehash_sector(Bytes& file, std::uint64_t offset, std::uint64_t seed) {
+  constexpr std::uint64_t kHashAt = container::kSectorSize - sizeof(container::DiskHash);
   const Hash128 hash = container::hash128(ByteView(file).subspan(static_cast<std::size_t>(offset), kHashAt), seed);
   put_struct(file, offset + kHashAt, hash.bytes);
 }
 
-// Corrects the page hashes of both prologues and all four slots. The seed of the slots is the uuid of prologue copy 0.
+// Corrects the hashes of both prologues and all four slots. The seed of the slots is the uuid of prologue copy 0.
 inline void rehash_header(Bytes& file) {
-  for (const std::uint64_t offset : container::kPrologueOffsets) rehash_page(file, offset, 0);
+  for (const std::uint64_t offset : container::kPrologueOffsets) rehash_sector(file, offset, 0);
   const auto prologue = struct_at<container::Prologue>(file, container::kPrologueOffsets[0]);
   for (std::uint8_t index = 0; index < container::kSlotOffsets.size(); ++index) {
-    rehash_page(file, container::kSlotOffsets[index], container::slot_seed(prologue.uuid, index));
+    rehash_sector(file, container::kSlotOffsets[index], container::slot_seed(prologue.uuid, index));
   }
+}
+
+// Corrects the hashes of the pages in the head of a table of contents, as far as the numbers in the head make sense.
+inline void rehash_pages(std::span<std::byte> toc) {
+  const auto head = struct_at<container::TocHeader>(toc, 0);
+  const std::uint64_t pages = head.page_count;
+  const bool sha256 = (head.flags & container::kTocSha256) != 0;
+  if (head.head_size > toc.size() || head.head_size < container::toc_head_size(pages, sha256)) return;
+  const ByteView body = ByteView(toc).subspan(static_cast<std::size_t>(head.head_size));
+  if (container::toc_pages(body.size()) != pages) return;
+  const std::span<std::byte> hashes = toc.subspan(container::kPageHashesStart);
+  container::put_page_hashes(body, hashes);
+  if (sha256) {
+    container::put_page_sha256(body, hashes.subspan(static_cast<std::size_t>(pages * sizeof(container::DiskHash))));
+  }
+}
+// Returns the head of a table of contents; at most the whole table.
+[[nodiscard]] inline ByteView head_in(ByteView toc, std::uint64_t head_size) {
+  return toc.first(static_cast<std::size_t>(std::min<std::uint64_t>(head_size, toc.size())));
 }
 
 // Updates copy 1, slots and header after a change of TOC copy 0, for a file whose generation is in pair A.
 inline void rehash_toc(Bytes& file) {
   auto slot = struct_at<container::Slot>(file, container::kSlotOffsets[0]);
-  const ByteView toc =
-      ByteView(file).subspan(static_cast<std::size_t>(slot.toc_offset[0]), static_cast<std::size_t>(slot.toc_size));
+  const std::span<std::byte> toc =
+      std::span(file).subspan(static_cast<std::size_t>(slot.toc_offset[0]), static_cast<std::size_t>(slot.toc_size));
+  rehash_pages(toc);
   std::memcpy(file.data() + slot.toc_offset[1], toc.data(), toc.size());
-  const Hash128 hash = container::hash128(toc);
+  const Hash128 hash = container::hash128(head_in(toc, slot.toc_head_size));
   for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
     slot = struct_at<container::Slot>(file, container::kSlotOffsets[index]);
     slot.toc_hash = hash.bytes;

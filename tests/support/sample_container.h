@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/format/disk_format.h"
 #include "fatctx/packer.h"
 #include "support/pattern.h"
 #include "support/temp_dir.h"
@@ -41,7 +42,9 @@ inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the
   std::vector<PackRecord> records;
   std::uint32_t seed = 1;
   for (const char* arch : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
-    PackRecord record = binary_record(std::string("cpu-") + arch, arch, pattern(300 + 37 * seed, seed));
+    // The last one has two leaves, the others one.
+    PackRecord record =
+        binary_record(std::string("cpu-") + arch, arch, pattern(300 + 37 * seed + (seed == 4 ? 70'000 : 0), seed));
     record.weights = {"weights"};
     if (seed == 4) record.key.features = {"i8mm", "dotprod"};
     record.description.producer = "compiler 1.2";
@@ -73,6 +76,7 @@ inline constexpr std::size_t kSampleWeightsSize = 150'000;  // three leaves, the
 
 [[nodiscard]] inline Result<PackReport> pack(std::vector<PackRecord> records, const std::string& path,
                                              PackOptions options = {}) {
+  if (options.extent_log2 == 0) options.extent_log2 = container::kExtentLog2;  // tests know the places of this form
   Packer packer(std::move(options));
   for (PackRecord& record : records) FATCTX_TRY(packer.add(std::move(record)));
   return packer.publish(path);

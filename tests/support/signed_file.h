@@ -22,9 +22,10 @@ inline void sign_again(HostileFile& file, const container::SigningKey& key) {
     header.generation = slot.generation;
     header.committed_end = slot.committed_end;
     header.toc_size = slot.toc_size;
-    const ByteView toc =
-        ByteView(bytes).subspan(static_cast<std::size_t>(slot.toc_offset[0]), static_cast<std::size_t>(slot.toc_size));
-    const container::SlotSignature made = container::sign_generation(header, toc, slot.previous_toc_sha256, key);
+    header.toc_head_size = slot.toc_head_size;
+    const ByteView head = ByteView(bytes).subspan(static_cast<std::size_t>(slot.toc_offset[0]),
+                                                  static_cast<std::size_t>(slot.toc_head_size));
+    const container::SlotSignature made = container::sign_generation(header, head, slot.previous_toc_sha256, key);
     for (const std::uint8_t index : {std::uint8_t{0}, std::uint8_t{2}}) {
       slot.slot_index = index;
       slot.toc_sha256 = made.toc_sha256;

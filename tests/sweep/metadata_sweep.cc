@@ -215,20 +215,20 @@ class Sweep {
     return {};
   }
   void header() {
-    for (std::uint64_t page = 0; page < kHeaderSize; page += kPageSize) {
+    for (std::uint64_t page = 0; page < kHeaderSize; page += kSectorSize) {
       const Page what = page_at(page);
       const auto opens = [&](const std::string& place) { opens_with(what.loss, place); };
       if (every_value_) {
-        each_value({page, kPageSize}, opens);
+        each_value({page, kSectorSize}, opens);
         continue;
       }
       const ByteRange used = {page, what.used};
-      const ByteRange hash = {page + kPageSize - sizeof(DiskHash), what.used == 0 ? 0 : sizeof(DiskHash)};
+      const ByteRange hash = {page + kSectorSize - sizeof(DiskHash), what.used == 0 ? 0 : sizeof(DiskHash)};
       for (const ByteRange range : {used, hash}) {
         each_bit_and_value(range, opens, [&](const std::string& place) { parses_with_loss(place); });
       }
       // Zeros up to the end of the page: one bit of every byte.
-      for (std::uint64_t at = page + what.used + first_; at < page + kPageSize - hash.size; at += stride_) {
+      for (std::uint64_t at = page + what.used + first_; at < page + kSectorSize - hash.size; at += stride_) {
         with(at, 1U << (at % 8), [&](const std::string& place) {
           if (at % 64 < stride_) return opens(place);
           parses_with_loss(place);
@@ -260,7 +260,7 @@ class Sweep {
         [&](const std::string& place) { has_another_hash(0, place); });
   }
   void has_another_hash(std::size_t copy, const std::string& place) {
-    check(!toc_hash_matches(view(toc(copy)), file_.opened.header), place, "the hash does not notice");
+    check(!toc_matches(view(toc(copy)), file_.opened.header), place, "the hash does not notice");
     ++(copy == 0 ? degraded_ : refused_);
   }
   // An open that finds copy 0 whole does not read copy 1. If copy 0 is damaged, copy 1 must be completely right.

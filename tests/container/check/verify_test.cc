@@ -12,6 +12,7 @@
 #include "container/read/opened_file.h"
 #include "mapping/buffer_file.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {

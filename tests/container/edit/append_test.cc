@@ -9,6 +9,7 @@
 #include "container/read/opened_file.h"
 #include "fatctx/base/checked.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
 
@@ -404,7 +405,7 @@ TEST(Append, AHeaderThatIsDamagedMeanwhileIsNotCommittedTo) {
   EXPECT_NE(refused.error().message.find("would not open"), std::string::npos) << refused.error().message;
   for (const std::uint64_t offset : kSlotOffsets) {
     const auto at = static_cast<std::ptrdiff_t>(offset);
-    EXPECT_TRUE(std::equal(before.begin() + at, before.begin() + at + kPageSize, kept.bytes().begin() + at));
+    EXPECT_TRUE(std::equal(before.begin() + at, before.begin() + at + kSectorSize, kept.bytes().begin() + at));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
 
@@ -153,8 +154,8 @@ TEST_P(AppendedSweep, EveryLostPageIsSurvivedOrFoundBeforeAViewIsHandedOut) {
   const char* const names[kFills] = {"zeros", "0xff", "junk", "an older copy"};
   std::size_t refused = 0;
   std::size_t lost_metadata = 0;
-  for (std::size_t page = 0; page < file_.size(); page += kPageSize) {
-    const std::size_t size = std::min<std::size_t>(kPageSize, file_.size() - page);
+  for (std::size_t page = 0; page < file_.size(); page += kSectorSize) {
+    const std::size_t size = std::min<std::size_t>(kSectorSize, file_.size() - page);
     const auto at = file_.begin() + static_cast<std::ptrdiff_t>(page);
     const Bytes before(at, at + static_cast<std::ptrdiff_t>(size));
     // For a new page: the content of an earlier extent at the same offset within its 64 KiB.
@@ -189,7 +190,7 @@ TEST_P(AppendedSweep, EveryLostPageIsSurvivedOrFoundBeforeAViewIsHandedOut) {
 TEST_P(AppendedSweep, EveryByteOfHeaderAndTableIsSurvivedAndReported) {
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < kHeaderSize; ++at) {
-    if (at % kPageSize < 512 || at % 64 == 5) places.push_back(at);
+    if (at % kSectorSize < 512 || at % 64 == 5) places.push_back(at);
   }
   for (std::uint64_t at = 0; at < toc_[0].size; ++at) places.push_back(static_cast<std::size_t>(toc_[0].offset + at));
   support::MemoryFile memory(file_);

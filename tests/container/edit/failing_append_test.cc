@@ -13,6 +13,7 @@
 #include "container/read/opened_file.h"
 #include "container/read/stored_rows.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
@@ -43,7 +44,7 @@ Bytes start() {
     Bytes file =
         append(support::unsealed_sample(), {support::binary_record("cpu-0", "riscv-0", support::pattern(70'000, 60))})
             .bytes;
-    std::fill_n(file.begin() + kSlotOffsets[3], kPageSize, std::byte{0x77});
+    std::fill_n(file.begin() + kSlotOffsets[3], kSectorSize, std::byte{0x77});
     file.resize(file.size() + 300'000, std::byte{0x5a});
     return file;
   }();

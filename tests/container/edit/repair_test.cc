@@ -19,6 +19,7 @@
 #include "container/read/opened_file.h"
 #include "container/write/header_build.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
@@ -97,9 +98,9 @@ std::vector<ByteRange> metadata_pages(const Bytes& bytes) {
   }
   std::vector<ByteRange> pages;
   for (const ByteRange range : ranges) {
-    for (std::uint64_t page = range.offset / kPageSize * kPageSize; page < range.offset + range.size;
-         page += kPageSize) {
-      pages.push_back(overlap({page, kPageSize}, range));
+    for (std::uint64_t page = range.offset / kSectorSize * kSectorSize; page < range.offset + range.size;
+         page += kSectorSize) {
+      pages.push_back(overlap({page, kSectorSize}, range));
     }
   }
   return pages;
@@ -115,7 +116,7 @@ const Damage kDamages[] = {
     {"ones", [](const Bytes& page, std::uint64_t) { return Bytes(page.size(), std::byte{0xFF}); }},
     {"junk",
      [](const Bytes& page, std::uint64_t offset) {
-       return support::pattern(page.size(), static_cast<std::uint32_t>(offset / kPageSize) + 7);
+       return support::pattern(page.size(), static_cast<std::uint32_t>(offset / kSectorSize) + 7);
      }},
     {"one bit",
      [](const Bytes& page, std::uint64_t) {
@@ -228,7 +229,7 @@ TEST(Repair, AnOvertakenMirrorIsWrittenAnewFromTheOneThatCounts) {
     const Bytes& older = support::unsealed_sample();
     Bytes crashed = whole;
     const auto offset = static_cast<std::ptrdiff_t>(kSlotOffsets[index]);
-    std::copy(older.begin() + offset, older.begin() + offset + kPageSize, crashed.begin() + offset);
+    std::copy(older.begin() + offset, older.begin() + offset + kSectorSize, crashed.begin() + offset);
     ASSERT_FALSE(crashed == whole);
 
     const Repaired done = repaired(crashed);
@@ -254,7 +255,7 @@ TEST(Repair, APairWithoutAGoodSlotIsLeftAloneAndNamed) {
                           AllOf(HasSubstr("slot B1 is damaged"), HasSubstr("so is its mirror"))));
   for (const std::uint64_t offset : {kSlotOffsets[1], kSlotOffsets[3]}) {
     EXPECT_TRUE(std::equal(damaged.begin() + static_cast<std::ptrdiff_t>(offset),
-                           damaged.begin() + static_cast<std::ptrdiff_t>(offset + kPageSize),
+                           damaged.begin() + static_cast<std::ptrdiff_t>(offset + kSectorSize),
                            done.bytes.begin() + static_cast<std::ptrdiff_t>(offset)));
   }
 }
@@ -478,8 +479,8 @@ TEST(Repair, LeavesASealedFileThatIsWholeAlone) {
 Bytes with_pair_left_behind() {
   Bytes file = appended_sample();
   for (const std::size_t index : {1U, 3U}) {
-    const HeaderPage page =
-        void_slot_page(static_cast<std::uint8_t>(index), Opened(appended_sample()).toc.header.uuid, 0);
+    const HeaderSector page =
+        void_slot_sector(static_cast<std::uint8_t>(index), Opened(appended_sample()).toc.header.uuid, 0);
     std::copy(page.begin(), page.end(), file.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[index]));
   }
   return file;

@@ -8,6 +8,7 @@
 
 #include "container/read/lies_header.h"
 #include "container/read/open.h"
+#include "support/large_form.h"
 #include "support/memory_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -196,7 +197,7 @@ TEST(Header, ASlotCopiedToAnotherPlaceOrFileIsDamage) {
       for (const Bytes* source : {&good, &stranger}) {
         if (source == &good && from == to) continue;
         Bytes file = good;
-        std::copy_n(source->begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[from]), kPageSize,
+        std::copy_n(source->begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[from]), kSectorSize,
                     file.begin() + static_cast<std::ptrdiff_t>(kSlotOffsets[to]));
 
         const auto header = header_of(file);
@@ -277,12 +278,12 @@ TEST(Header, EveryReservedBitOfItsPagesIsRefused) {
       for (unsigned bit = 0; bit < 8; ++bit) {
         const auto place = static_cast<std::size_t>(range.page) + at;
         file[place] ^= static_cast<std::byte>(1U << bit);
-        support::rehash_page(file, range.page, seed);
+        support::rehash_sector(file, range.page, seed);
 
         ASSERT_TRUE(fails_with(parse_header(file, size), ErrorCode::kMalformed, range.rule)) << place << " " << bit;
 
         file[place] ^= static_cast<std::byte>(1U << bit);
-        support::rehash_page(file, range.page, seed);
+        support::rehash_sector(file, range.page, seed);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "container/read/lie.h"
+#include "support/large_form.h"
 
 namespace fatctx::container {
 
@@ -37,15 +38,28 @@ inline constexpr Lie kHeaderLies[] = {
      [](auto& f) { f.at_last = [](auto& b) { b.insert(b.begin(), 30, std::byte{'P'}); }; }, ErrorCode::kBadMagic, "F1"},
     {"a newer major version", [](auto& f) { f.prologue.major_version = kMajorVersion + 1; }, ErrorCode::kUnsupported,
      "F1"},
-    {"a version before 0.1", [](auto& f) { f.prologue.major_version = 0; }, ErrorCode::kUnsupported, "F1"},
-    {"a version between 0.1 and 1.0",
+    {"a version before 1.0",
      [](auto& f) {
        f.prologue.major_version = 0;
-       f.prologue.minor_version = kFirstMinorVersionOfMajor0 + 1;
+       f.prologue.minor_version = 1;
      },
-     ErrorCode::kUnsupported, "F1"},
+     ErrorCode::kUnsupported, "F1", "pack the file again"},
+    {"the small form at the places of the large one",
+     [](auto& f) { f.prologue.extent_log2 = kSmallExtentLog2; }, ErrorCode::kChecksumMismatch, "F6"},
+    {"a granule above the alignment",
+     [](auto& f) {
+       f.prologue.extent_log2 = kSmallExtentLog2;
+       f.prologue.granule_log2 = 14;
+     },
+     ErrorCode::kMalformed, "F4", "is above"},
+    {"a second copy of the small form in a file of the large one",
+     [](auto& f) {
+       f.prologue.extent_log2 = kSmallExtentLog2;
+       f.at_last = [](auto& b) { b[0x100] ^= std::byte{1}; };
+     },
+     ErrorCode::kMalformed, "F4", "belongs elsewhere"},
     {"both prologues damaged",
-     [](auto& f) { f.at_last = [](auto& b) { b[0x0fff] ^= std::byte{1}, b[0x8100] = std::byte{1}; }; },
+     [](auto& f) { f.at_last = [](auto& b) { b[0x01ff] ^= std::byte{1}, b[0x8100] = std::byte{1}; }; },
      ErrorCode::kChecksumMismatch, "F2"},
     {"two good prologues that differ",
      [](auto& f) {
@@ -166,7 +180,12 @@ inline constexpr Lie kHeaderLies[] = {
      [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_size = kMaxTocSize + 1; }); }; },
      ErrorCode::kLimitExceeded, "F12"},
     {"a table of contents without tables",
-     [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_size = kTablesStart; }); }; },
+     [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_size = s.toc_head_size; }); }; },
+     ErrorCode::kMalformed, "F12"},
+    {"a table of contents without hashes of pages",
+     [](auto& f) {
+       f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_head_size = kPageHashesStart; }); };
+     },
      ErrorCode::kMalformed, "F12"},
     {"a table of contents that is not aligned",
      [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_offset[0] = 0x10001; }); }; },

@@ -15,12 +15,32 @@ inline void set_directory(support::Bytes& toc, Table which, void (*edit)(Directo
   support::put_struct(toc, at, entry);
 }
 
+template <typename T, typename Edit>
+void edit_row(support::Bytes& toc, Table which, std::uint64_t index, Edit edit) {
+  const auto table = support::struct_at<DirectoryEntry>(
+      toc, sizeof(TocHeader) + static_cast<std::uint64_t>(which) * sizeof(DirectoryEntry));
+  const std::uint64_t at = table.offset + index * sizeof(T);
+  auto row = support::struct_at<T>(toc, at);
+  edit(row);
+  support::put_struct(toc, at, row);
+}
+template <typename Edit>
+void edit_index(support::Bytes& toc, std::uint64_t index, Edit edit) {
+  edit_row<NameIndexEntry>(toc, Table::kNameIndex, index, edit);
+}
+inline NameIndexEntry index_entry(support::Bytes& toc, std::uint64_t index) {
+  NameIndexEntry found = {};
+  edit_index(toc, index, [&](NameIndexEntry& entry) { found = entry; });
+  return found;
+}
+
 inline GenerationEntry generation_row(std::uint64_t number, std::uint64_t toc_offset, std::uint64_t toc_size,
                                       std::uint64_t committed_end) {
   GenerationEntry entry = {};
   entry.number = number;
   entry.toc_offset = toc_offset;
   entry.toc_size = toc_size;
+  entry.toc_head_size = kPageHashesStart + sizeof(DiskHash);
   entry.committed_end = committed_end;
   return entry;
 }
@@ -31,15 +51,18 @@ inline void with_sha256(support::HostileFile& f) {
   for (const SegmentEntry& segment : f.segments) leaves += segment.kind == 3 ? segment.size / sizeof(DiskHash) : 0;
   const std::uint32_t index = f.insert_segment(SegmentKind::kLeaves, leaves * sizeof(DiskSha256));
   f.segments[index].hash_algorithm = kHashSha256;
-  for (SegmentEntry& segment : f.segments) {
-    if (segment.leaves_segment == kNoSegment) continue;
-    segment.sha_leaves_segment = index;
-    segment.sha_first_leaf = segment.first_leaf;
-    segment.leaves_sha256[0] = std::byte{1};
+  for (const SegmentEntry& segment : f.segments) {
+    SegmentDigest digest = {};
+    digest.leaves_segment = segment.leaves_segment == kNoSegment ? kNoSegment : index;
+    digest.first_leaf = segment.first_leaf;
+    if (segment.kind < 3) digest.leaves_sha256[0] = std::byte{1};
+    f.segment_digests.push_back(digest);
   }
-  for (RecordEntry& record : f.records)
-    record.logical_sha256[31] = static_cast<std::byte>(std::uint32_t{record.record_id});
-  for (ReferenceEntry& reference : f.references) reference.bound_sha256[31] = std::byte{5};
+  for (const RecordEntry& record : f.records) {
+    f.record_digests.push_back({});
+    f.record_digests.back().logical_sha256[31] = static_cast<std::byte>(std::uint32_t{record.record_id});
+  }
+  f.head.flags = kTocSha256;
   f.live.toc_sha256[0] = f.live.key_id[0] = f.live.signature[0] = std::byte{1};
 }
 
@@ -62,11 +85,106 @@ inline constexpr Lie kTocLies[] = {
     {"another uuid than the slot", [](auto& f) { f.head.uuid[0] ^= std::byte{1}; }, ErrorCode::kMalformed, "F37"},
     {"another generation than the slot", [](auto& f) { f.head.generation = 2; }, ErrorCode::kMalformed, "F37"},
     {"six tables", [](auto& f) { f.head.table_count = 6; }, ErrorCode::kMalformed, "F40"},
-    {"reserved bytes of its header", [](auto& f) { f.head.reserved[87] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
+    {"reserved bytes of its header", [](auto& f) { f.head.reserved[7] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
+    {"an unknown flag of its header", [](auto& f) { f.head.flags = 2; }, ErrorCode::kMalformed, "F20"},
+    {"another head than the slot says",
+     [](auto& f) {
+       f.in_toc = [](auto& t) {
+         auto head = support::struct_at<TocHeader>(t, 0);
+         head.head_size = head.head_size + 16;
+         support::put_struct(t, 0, head);
+       };
+     },
+     ErrorCode::kMalformed, "F12"},
+    {"another number of pages",
+     [](auto& f) {
+       f.in_toc = [](auto& t) {
+         auto head = support::struct_at<TocHeader>(t, 0);
+         head.page_count = head.page_count + 1;
+         support::put_struct(t, 0, head);
+       };
+     },
+     ErrorCode::kMalformed, "F12", "hashes of pages"},
+    {"2^32 - 1 pages",
+     [](auto& f) {
+       f.in_toc = [](auto& t) {
+         auto head = support::struct_at<TocHeader>(t, 0);
+         head.page_count = UINT32_MAX;
+         support::put_struct(t, 0, head);
+       };
+     },
+     ErrorCode::kMalformed, "F12", "hashes of pages"},
+    {"both copies of one page damaged",
+     [](auto& f) {
+       f.at_last = [](auto& b) { b[0x10000 + 600] ^= std::byte{1}, b[b.size() - 1] ^= std::byte{1}; };
+     },
+     ErrorCode::kChecksumMismatch, "F13"},
+    {"digests without a flag", [](auto& f) { f.record_digests.resize(f.records.size()); }, ErrorCode::kMalformed,
+     "F44"},
+    {"a flag without digests", [](auto& f) { f.head.flags = kTocSha256; }, ErrorCode::kMalformed, "F44"},
+    {"digests of some segments",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests.pop_back();
+     },
+     ErrorCode::kMalformed, "F44", "some segments"},
+    {"a signature without digests",
+     [](auto& f) { f.live.toc_sha256[0] = f.live.key_id[0] = f.live.signature[0] = std::byte{1}; },
+     ErrorCode::kMalformed, "F44", "signed table of contents without"},
+    {"an index of too few names",
+     [](auto& f) {
+       f.in_toc = [](auto& t) {
+         set_directory(t, Table::kNameIndex, [](auto& e) { e.count = e.count - 1; });
+         set_directory(t, Table::kNames, [](auto& e) { e.offset = e.offset - 8, e.count = e.count + 8; });
+       };
+     },
+     ErrorCode::kMalformed, "F45"},
+    {"an index of no record",
+     [](auto& f) {
+       f.in_toc = [](auto& t) { edit_index(t, 0, [](auto& e) { e.record = 7; }); };
+     },
+     ErrorCode::kMalformed, "F45", "no record whose name"},
+    {"an index with another hash",
+     [](auto& f) {
+       f.in_toc = [](auto& t) { edit_index(t, 0, [](auto& e) { e.hash = e.hash - 1; }); };
+     },
+     ErrorCode::kMalformed, "F45", "no record whose name"},
+    {"an index with a record there twice",
+     [](auto& f) {
+       f.in_toc = [](auto& t) {
+         const auto first = index_entry(t, 0);
+         edit_index(t, 1, [&](auto& e) { e = first; });
+       };
+     },
+     ErrorCode::kMalformed, "F45", "ascending order"},
+    {"a record that names no key",
+     [](auto& f) {
+       f.keep_links = true;
+       f.records[2].key = kNoRow;
+     },
+     ErrorCode::kMalformed, "F45", "names another key"},
+    {"a record without key that names one",
+     [](auto& f) {
+       f.append_record(RecordType::kOpaque, 0, 0);
+       f.in_toc = [](auto& t) { edit_row<RecordEntry>(t, Table::kRecords, 7, [](auto& e) { e.key = 0; }); };
+     },
+     ErrorCode::kMalformed, "F45", "names a key of another record"},
+    {"a binary that links another reference",
+     [](auto& f) {
+       f.keep_links = true;
+       f.records[1].link = f.records[1].link + 1;
+     },
+     ErrorCode::kMalformed, "F45", "links another"},
+    {"weights that link no tensor table",
+     [](auto& f) {
+       f.keep_links = true;
+       f.records[4].link = kNoRow;
+     },
+     ErrorCode::kMalformed, "F45", "links another"},
     {"entries of another size",
      [](auto& f) {
        f.in_toc = [](auto& t) {
-         set_directory(t, Table::kKeys, [](auto& e) { e.entry_size = 95; });
+         set_directory(t, Table::kKeys, [](auto& e) { e.entry_size = 79; });
        };
      },
      ErrorCode::kMalformed, "F12"},
@@ -101,7 +219,7 @@ inline constexpr Lie kTocLies[] = {
     {"a table over the one before",
      [](auto& f) {
        f.in_toc = [](auto& t) {
-         set_directory(t, Table::kRecords, [](auto& e) { e.offset = kTablesStart; });
+         set_directory(t, Table::kRecords, [](auto& e) { e.offset = kPageHashesStart; });
        };
      },
      ErrorCode::kMalformed, "F40"},
@@ -156,39 +274,52 @@ inline constexpr Lie kTocLies[] = {
     {"a segment of kind 0", [](auto& f) { f.segments[1].kind = 0; }, ErrorCode::kUnsupported, "F19"},
     {"an unknown hash", [](auto& f) { f.segments[1].hash_algorithm = 2; }, ErrorCode::kUnsupported, "F25"},
     {"leaves of another size", [](auto& f) { f.segments[1].leaf_log2 = 20; }, ErrorCode::kUnsupported, "F25"},
-    {"reserved0 of a segment", [](auto& f) { f.segments[1].reserved0 = 1; }, ErrorCode::kMalformed, "F20"},
-    {"reserved1 of a segment", [](auto& f) { f.segments[1].reserved1 = 1; }, ErrorCode::kMalformed, "F20"},
-    {"reserved2 of a segment", [](auto& f) { f.segments[1].reserved2[23] = std::byte{1}; }, ErrorCode::kMalformed,
-     "F20"},
+    {"reserved0 of a segment", [](auto& f) { f.segments[1].reserved0[2] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
+    {"reserved1 of a segment", [](auto& f) { f.segments[1].reserved1[0] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"an unknown hash of leaves", [](auto& f) { f.segments[6].hash_algorithm = 3; }, ErrorCode::kUnsupported, "F25"},
-    {"a SHA-256 of leaves that are nowhere", [](auto& f) { f.segments[1].leaves_sha256[0] = std::byte{1}; },
+    {"reserved bytes of a segment's digest",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests[0].reserved[3] = std::byte{1};
+     },
+     ErrorCode::kMalformed, "F20"},
+    {"a SHA-256 of leaves that are nowhere",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests[1].leaves_segment = kNoSegment;
+       f.segment_digests[1].first_leaf = 0;
+     },
      ErrorCode::kMalformed, "F44"},
-    {"SHA-256 leaves without a SHA-256", [](auto& f) { f.segments[1].sha_leaves_segment = 6; }, ErrorCode::kMalformed,
-     "F44"},
-    {"a first SHA-256 leaf of nowhere", [](auto& f) { f.segments[1].sha_first_leaf = 1; }, ErrorCode::kMalformed,
-     "F44"},
-    {"a SHA-256 of a LEAVES segment", [](auto& f) { f.segments[6].leaves_sha256[0] = std::byte{1}; },
+    {"SHA-256 leaves without a SHA-256",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests[2].leaves_segment = 7;
+     },
+     ErrorCode::kMalformed, "F44"},
+    {"a first SHA-256 leaf of nowhere",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests[2].first_leaf = 1;
+     },
+     ErrorCode::kMalformed, "F44"},
+    {"a SHA-256 of a LEAVES segment",
+     [](auto& f) {
+       with_sha256(f);
+       f.segment_digests[6].leaves_sha256[0] = std::byte{1};
+     },
      ErrorCode::kMalformed, "F44"},
     {"a signed segment without SHA-256 leaves",
      [](auto& f) {
        with_sha256(f);
-       f.segments[3].sha_leaves_segment = kNoSegment;
-       f.segments[3].sha_first_leaf = 0;
-       f.segments[3].leaves_sha256 = {};
+       f.segment_digests[3].leaves_sha256 = {};
      },
      ErrorCode::kMalformed, "F44", "without SHA-256 leaves"},
     {"a signed record without SHA-256",
      [](auto& f) {
        with_sha256(f);
-       f.records[6].logical_sha256 = {};
+       f.record_digests[6].logical_sha256 = {};
      },
      ErrorCode::kMalformed, "F44", "record 6"},
-    {"a signed reference without SHA-256",
-     [](auto& f) {
-       with_sha256(f);
-       f.references[2].bound_sha256 = {};
-     },
-     ErrorCode::kMalformed, "F44", "reference 2"},
     {"XXH3 leaves in a segment of SHA-256 leaves",
      [](auto& f) {
        with_sha256(f);
@@ -198,13 +329,13 @@ inline constexpr Lie kTocLies[] = {
     {"SHA-256 leaves in a segment of XXH3 leaves",
      [](auto& f) {
        with_sha256(f);
-       f.segments[1].sha_leaves_segment = 6;
+       f.segment_digests[1].leaves_segment = 6;
      },
      ErrorCode::kMalformed, "F26", "not in a LEAVES segment"},
     {"SHA-256 leaves with a gap",
      [](auto& f) {
        with_sha256(f);
-       f.segments[5].sha_first_leaf = f.segments[5].sha_first_leaf + 1;
+       f.segment_digests[5].first_leaf = f.segment_digests[5].first_leaf + 1;
      },
      ErrorCode::kMalformed, "F26", "its leaves start at"},
     {"SHA-256 leaves beyond their segment",
@@ -219,8 +350,6 @@ inline constexpr Lie kTocLies[] = {
        f.segments[7].size = f.segments[7].size + 32;
      },
      ErrorCode::kMalformed, "F26", "another size than its leaves"},
-    {"SHA-256 leaves of a LEAVES segment", [](auto& f) { f.segments[6].sha_leaves_segment = 6; },
-     ErrorCode::kMalformed, "F26"},
     {"an alignment of 4 KiB", [](auto& f) { f.segments[1].alignment_log2 = 12; }, ErrorCode::kMalformed, "F21"},
     {"an alignment of 2^64", [](auto& f) { f.segments[1].alignment_log2 = 64; }, ErrorCode::kMalformed, "F21"},
     {"an alignment below the file's", [](auto& f) { f.prologue.extent_log2 = kLargeExtentLog2; }, ErrorCode::kMalformed,
@@ -259,7 +388,7 @@ inline constexpr Lie kTocLies[] = {
     {"a segment there twice", [](auto& f) { f.segments[2] = f.segments[1]; }, ErrorCode::kMalformed, "F15"},
 
     // Extents.
-    {"a segment over the next one", [](auto& f) { f.segments[1].size = 0x10001; }, ErrorCode::kMalformed, "F16"},
+    {"a segment over the next one", [](auto& f) { f.segments[1].size = 0x20001; }, ErrorCode::kMalformed, "F16"},
     {"a segment over TOC copy 0", [](auto& f) { f.segments[0].offset = 0x10000; }, ErrorCode::kMalformed, "F16"},
     {"a segment over TOC copy 1", [](auto& f) { f.segments[6].size = 0x10001; }, ErrorCode::kMalformed, "F16"},
     {"a gap in front of TOC copy 1", [](auto& f) { f.move_toc_copy_1(0x10000); }, ErrorCode::kMalformed, "F17"},
@@ -277,14 +406,18 @@ inline constexpr Lie kTocLies[] = {
      "F26"},
     {"no leaves", [](auto& f) { f.segments[1].leaves_segment = kNoSegment; }, ErrorCode::kMalformed, "F26"},
     {"leaves in a payload segment", [](auto& f) { f.segments[1].leaves_segment = 2; }, ErrorCode::kMalformed, "F26"},
-    {"leaves over those of the segment before", [](auto& f) { f.segments[2].first_leaf = f.segments[1].first_leaf; },
+    {"leaves of a segment that has one", [](auto& f) { f.segments[2].leaves_segment = 6; }, ErrorCode::kMalformed,
+     "F26", "of one leaf"},
+    {"a first leaf of a segment that has one", [](auto& f) { f.segments[2].first_leaf = 1; }, ErrorCode::kMalformed,
+     "F26", "of one leaf"},
+    {"leaves over those of the segment before", [](auto& f) { f.segments[5].first_leaf = f.segments[1].first_leaf; },
      ErrorCode::kMalformed, "F26"},
-    {"a gap in the leaves", [](auto& f) { f.segments[2].first_leaf = f.segments[2].first_leaf + 1; },
+    {"a gap in the leaves", [](auto& f) { f.segments[5].first_leaf = f.segments[5].first_leaf + 1; },
      ErrorCode::kMalformed, "F26"},
     {"leaves over others in a file with DEAD bytes",
      [](auto& f) {
        f.insert_segment(SegmentKind::kDead, 9);
-       f.segments[2].first_leaf = f.segments[1].first_leaf;
+       f.segments[5].first_leaf = f.segments[1].first_leaf;
      },
      ErrorCode::kMalformed, "F26"},
     {"leaves that leave their segment",
@@ -339,7 +472,6 @@ inline constexpr Lie kTocLies[] = {
     {"an unknown flag of a record", [](auto& f) { f.records[0].flags = 8 | kRecordMustMap; }, ErrorCode::kMalformed,
      "F20"},
     {"reserved0 of a record", [](auto& f) { f.records[0].reserved0[1] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
-    {"reserved1 of a record", [](auto& f) { f.records[0].reserved1[39] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"an unknown record type", [](auto& f) { f.records[0].type = 8; }, ErrorCode::kUnsupported, "F19"},
     {"record type 0", [](auto& f) { f.records[0].type = 0; }, ErrorCode::kUnsupported, "F19"},
     {"a record without name", [](auto& f) { f.records[0].name = 0; }, ErrorCode::kMalformed, "F29"},
@@ -483,7 +615,6 @@ inline constexpr Lie kTocLies[] = {
 
     // Keys.
     {"an unknown flag of a key", [](auto& f) { f.keys[0].flags = 2; }, ErrorCode::kMalformed, "F20"},
-    {"reserved bytes of a key", [](auto& f) { f.keys[0].reserved.back() = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"a key of a record that is not there", [](auto& f) { f.keys[6].record_id = 8; }, ErrorCode::kMalformed, "F37"},
     {"a key of another type", [](auto& f) { f.keys[6].type = 7; }, ErrorCode::kMalformed, "F37"},
     {"a second key of a record",
@@ -535,14 +666,16 @@ inline constexpr Lie kTocLies[] = {
     // References.
     {"reserved bytes of a reference", [](auto& f) { f.references[0].reserved[0] = std::byte{1}; },
      ErrorCode::kMalformed, "F20"},
-    {"a SHA-256 of weights that have none", [](auto& f) { f.references[0].bound_sha256[0] = std::byte{1}; },
-     ErrorCode::kBadReference, "F27"},
-    {"the SHA-256 of other weights",
+    {"a hash of a tensor table from a binary", [](auto& f) { f.references[0].table_hash[15] = std::byte{1}; },
+     ErrorCode::kMalformed, "F20"},
+    {"two tensor tables of one blob",
      [](auto& f) {
-       with_sha256(f);
-       f.references[1].bound_sha256 = f.records[3].logical_sha256;
+       auto& record = f.append_record(RecordType::kTensorTable, 1, 1);
+       f.append_slice(1, 0, 1);
+       f.references.push_back(f.references[4]);
+       f.references[5].from_record = record.record_id;
      },
-     ErrorCode::kBadReference, "F27", "its SHA-256 is bound to other weights"},
+     ErrorCode::kBadReference, "F27", "two tensor tables"},
     {"a role", [](auto& f) { f.references[0].role = 1; }, ErrorCode::kMalformed, "F20"},
     {"references in descending order", [](auto& f) { std::swap(f.references[0], f.references[1]); },
      ErrorCode::kMalformed, "F15"},
@@ -571,7 +704,7 @@ inline constexpr Lie kTocLies[] = {
     {"a tensor table of no blob", [](auto& f) { f.references.pop_back(); }, ErrorCode::kBadReference, "F27"},
 
     // Generations.
-    {"an earlier generation that is not earlier", [](auto& f) { f.generations.push_back(generation_row(1, 0x10000, 300, 0x20000)); },
+    {"an earlier generation that is not earlier", [](auto& f) { f.generations.push_back(generation_row(1, 0x10000, 400, 0x20000)); },
      ErrorCode::kMalformed, "F15"},
     {"generation 0",
      [](auto& f) {
@@ -584,7 +717,7 @@ inline constexpr Lie kTocLies[] = {
      [](auto& f) {
        f.live.generation = f.head.generation = 2;
        f.other.generation = 1;
-       f.generations.push_back(generation_row(1, 0x10000, 300, 0x20000));
+       f.generations.push_back(generation_row(1, 0x10000, 400, 0x20000));
        f.generations.push_back(f.generations[0]);
      },
      ErrorCode::kMalformed, "F15"},
@@ -599,14 +732,14 @@ inline constexpr Lie kTocLies[] = {
      [](auto& f) {
        f.live.generation = f.head.generation = 2;
        f.other.generation = 1;
-       f.generations.push_back(generation_row(1, 0x20000, 300, 0x20000));
+       f.generations.push_back(generation_row(1, 0x20000, 400, 0x20000));
      },
      ErrorCode::kMalformed, "F11"},
     {"an earlier table of contents in the header",
      [](auto& f) {
        f.live.generation = f.head.generation = 2;
        f.other.generation = 1;
-       f.generations.push_back(generation_row(1, 0x1000, 300, 0x20000));
+       f.generations.push_back(generation_row(1, 0x1000, 400, 0x20000));
      },
      ErrorCode::kMalformed, "F11"},
     {"an earlier table of contents above the limit",

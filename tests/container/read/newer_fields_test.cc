@@ -12,6 +12,7 @@
 #include "fatctx/container.h"
 #include "fatctx/verify.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/newer_file.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
@@ -162,11 +163,9 @@ TEST(NewerFields, AreCarriedByAnAppend) {
       EXPECT_EQ(row.name, old.name);
       EXPECT_EQ(std::uint16_t{row.entry.flags}, std::uint16_t{old.entry.flags});
       EXPECT_EQ(row.entry.reserved0, old.entry.reserved0);
-      EXPECT_EQ(row.entry.reserved1, old.entry.reserved1);
       expect_same_tail(row.entry, old.entry);
       ASSERT_EQ(row.key.has_value(), old.key.has_value());
       if (row.key) {
-        EXPECT_EQ(row.key->entry.reserved, old.key->entry.reserved);
         EXPECT_EQ(std::uint16_t{row.key->entry.flags}, std::uint16_t{old.key->entry.flags});
         expect_same_tail(row.key->entry, old.key->entry);
       }
@@ -181,11 +180,11 @@ TEST(NewerFields, AreCarriedByAnAppend) {
     expect_same_tail(after.references[i], before.references[i]);
   }
   std::size_t segments = 0;
-  for (const Row<SegmentEntry>& row : after.segments) {
-    for (const Row<SegmentEntry>& old : before.segments) {
+  for (const SegmentRow& row : after.segments) {
+    for (const SegmentRow& old : before.segments) {
       if (row.offset != old.offset || row.kind == static_cast<std::uint16_t>(SegmentKind::kDead)) continue;
       ++segments;
-      EXPECT_EQ(row.reserved2, old.reserved2);
+      EXPECT_EQ(row.reserved0, old.reserved0);
       expect_same_tail(row, old);
     }
   }
@@ -207,7 +206,6 @@ TEST(NewerFields, OfNewRowsAreZero) {
     if (rows.name(rows.record(i).name) != "added") continue;
     ++added;
     EXPECT_TRUE(all_zero(rows.tail<RecordEntry>(Table::kRecords, i)));
-    EXPECT_TRUE(all_zero(rows.record(i).reserved1));
   }
   EXPECT_EQ(added, 1U);
 }
@@ -220,20 +218,26 @@ Bytes newer_tensor_table(std::size_t tail) {
   const Bytes plain = build_tensor_table(tensors, 64).value();
   auto head = support::struct_at<TensorTableHeader>(plain, 0);
   head.entry_size = static_cast<std::uint16_t>(sizeof(TensorEntry) + tail);
-  head.reserved0 = 0xa5a5a5a5;
-  support::fill(head.reserved1);
+  support::fill(head.reserved);
+  const std::size_t plain_head = sizeof(TensorTableHeader) + head.page_count * sizeof(DiskHash);
+  const std::size_t plain_rows = plain_head + tensors.size() * sizeof(TensorEntry);
+  const std::size_t body = plain.size() - plain_head + tensors.size() * tail;
+  head.page_count = static_cast<std::uint32_t>(toc_pages(body));
   Bytes table;
   append_struct(table, head);
+  table.resize(sizeof(TensorTableHeader) + head.page_count * sizeof(DiskHash));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    auto entry = support::struct_at<TensorEntry>(plain, sizeof(TensorTableHeader) + i * sizeof(TensorEntry));
+    auto entry = support::struct_at<TensorEntry>(plain, plain_head + i * sizeof(TensorEntry));
     entry.flags = static_cast<std::uint8_t>(entry.flags | 0x80U);
     entry.reserved0 = 0xa5a5;
     entry.reserved1 = 0xa5a5a5a5;
     append_struct(table, entry);
     table.insert(table.end(), tail, support::kNewerByte);
   }
-  const ByteView names = ByteView(plain).subspan(sizeof(TensorTableHeader) + tensors.size() * sizeof(TensorEntry));
-  table.insert(table.end(), names.begin(), names.end());
+  const ByteView index_and_names = ByteView(plain).subspan(plain_rows);
+  table.insert(table.end(), index_and_names.begin(), index_and_names.end());
+  const std::span<std::byte> head_bytes = std::span(table).first(table.size() - body);
+  put_page_hashes(ByteView(table).last(body), head_bytes.subspan(sizeof(TensorTableHeader)));
   return table;
 }
 

@@ -77,7 +77,7 @@ class Sweep : public testing::TestWithParam<const char*> {
   }
   // Returns the loss that an open must report when one byte at `offset` of the header is damaged.
   static std::uint32_t expected_loss(std::uint64_t offset) {
-    const std::uint64_t page = offset / kPageSize * kPageSize;
+    const std::uint64_t page = offset / kSectorSize * kSectorSize;
     for (std::size_t i = 0; i < kPrologueOffsets.size(); ++i) {
       if (page == kPrologueOffsets[i]) return std::uint32_t{kDegradedPrologue0} << i;
     }
@@ -147,7 +147,7 @@ TEST_P(Sweep, NoPrefixOpens) {
 
 TEST_P(Sweep, NoPrefixOpensThroughAFileEither) {
   const std::uint64_t whole = file_.bytes().size();
-  for (std::uint64_t boundary = 0; boundary <= whole; boundary += kPageSize) {
+  for (std::uint64_t boundary = 0; boundary <= whole; boundary += kSectorSize) {
     for (const std::uint64_t size : {boundary - 1, boundary, boundary + 1}) {
       if (size >= whole) continue;  // also true for the size below zero
       file_.show_only(size);
@@ -189,12 +189,12 @@ TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
 }
 
 TEST_P(Sweep, EveryLostPageOfTheHeaderIsSurvivedAndReported) {
-  const Bytes junk = support::pattern(kPageSize, 77);
-  const Bytes fills[] = {Bytes(kPageSize, std::byte{0}), Bytes(kPageSize, std::byte{0xff}), junk};
-  for (std::uint64_t page = 0; page < kHeaderSize; page += kPageSize) {
+  const Bytes junk = support::pattern(kSectorSize, 77);
+  const Bytes fills[] = {Bytes(kSectorSize, std::byte{0}), Bytes(kSectorSize, std::byte{0xff}), junk};
+  for (std::uint64_t page = 0; page < kHeaderSize; page += kSectorSize) {
     for (const Bytes& fill : fills) {
       const auto at = file_.bytes().begin() + static_cast<std::ptrdiff_t>(page);
-      const Bytes before(at, at + static_cast<std::ptrdiff_t>(kPageSize));
+      const Bytes before(at, at + static_cast<std::ptrdiff_t>(kSectorSize));
       std::copy(fill.begin(), fill.end(), at);
       const auto opened = read_toc(file_, file_.size());
       const std::uint32_t loss = before == fill ? 0 : expected_loss(page);

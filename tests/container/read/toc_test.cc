@@ -12,6 +12,7 @@
 #include "container/read/open.h"
 #include "container/read/pieces.h"
 #include "container/read/record_stream.h"
+#include "support/large_form.h"
 #include "support/memory_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -217,23 +218,20 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
   HostileFile file(support::unsealed_sample());
   file.live.generation = file.head.generation = 2;
   file.other.generation = 1;
-  file.generations.push_back(generation_row(1, 0x10000, 300, 0x20000));
+  file.generations.push_back(generation_row(1, 0x10000, 400, 0x20000));
   const auto good = open_bytes(file.bytes());
   ASSERT_TRUE(is_ok(good));
   const OpenedToc& toc = good.value();
 
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0), 4);
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1), 8);
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved2), sizeof(SegmentEntry));
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0), offsetof(SegmentEntry, offset));
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1), offsetof(SegmentEntry, leaves_hash));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, flags) + 1,
                   offsetof(RecordEntry, codec));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved0),
                   offsetof(RecordEntry, name));
-  expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved1), sizeof(RecordEntry));
   expect_reserved(toc, Table::kSlices, sizeof(SliceEntry), offsetof(SliceEntry, reserved),
                   offsetof(SliceEntry, offset_in_segment));
   expect_reserved(toc, Table::kKeys, sizeof(KeyEntry), offsetof(KeyEntry, flags) + 1, offsetof(KeyEntry, group));
-  expect_reserved(toc, Table::kKeys, sizeof(KeyEntry), offsetof(KeyEntry, reserved), sizeof(KeyEntry));
   expect_reserved(toc, Table::kReferences, sizeof(ReferenceEntry), offsetof(ReferenceEntry, role),
                   offsetof(ReferenceEntry, bound_hash));
 }
@@ -251,7 +249,7 @@ void expect_promises(const OpenedToc& opened) {
     if (segment.leaves_segment == kNoSegment) continue;
     ASSERT_LT(segment.leaves_segment, toc.segments.size());
     const Segment& leaves = toc.segments[segment.leaves_segment];
-    ASSERT_TRUE(within({segment.first_leaf * 16, segment.leaf_count() * 16}, leaves.size));
+    ASSERT_TRUE(within({segment.first_leaf * 16, leaf_units(segment.leaf_count()) * 16}, leaves.size));
   }
   for (std::size_t i = 0; i < extents.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -149,7 +149,7 @@ TEST_F(Counters, TheTableOfContentsTakesItsLastByteAndNoneBehindIt) {
   }
   constexpr std::size_t kLong = 250;
   constexpr std::uint64_t kBytesOfKey = sizeof(KeyEntry) + 7 * (sizeof(le16) + kLong);
-  const std::uint64_t room = kMaxTocSize - toc_size_of(rows).value();
+  const std::uint64_t room = kMaxTocSize - toc_size_of(rows).value().all;
   ASSERT_LT(room / kBytesOfKey, kMaxRecords - 1);
   for (std::size_t i = 1; i <= room / kBytesOfKey; ++i) {
     KeyRow key;
@@ -167,7 +167,7 @@ TEST_F(Counters, TheTableOfContentsTakesItsLastByteAndNoneBehindIt) {
     rows.records[i].name.append(static_cast<std::size_t>(more), 'n');
     left -= more;
   }
-  EXPECT_EQ(toc_size_of(rows).value(), kMaxTocSize);
+  EXPECT_EQ(toc_size_of(rows).value().all, kMaxTocSize);
   EXPECT_EQ(toc_bytes(rows).value().size(), kMaxTocSize);
   rows.records.back().name += "n";
   EXPECT_TRUE(fails_with(toc_size_of(rows), ErrorCode::kLimitExceeded));

@@ -113,19 +113,21 @@ struct Hollow {
 };
 
 Hollow hollow(std::vector<PackRecord> records) {
-  const PackOptions options;
+  PackOptions options;
+  options.extent_log2 = kExtentLog2;
   Plan plan = make_plan(std::move(records), {}, options).value();
   Bytes toc = build_toc(plan, options, 1).value();
-  const DiskUuid uuid = derive_uuid(toc, options);
+  const DiskUuid uuid = derive_uuid(toc, plan.extent_log2, options.granule_log2);
   put_uuid(toc, uuid);
   const GenerationFacts facts{.committed_end = plan.committed_end,
                               .toc_offset = plan.toc_offset,
-                              .toc_size = plan.toc_size,
-                              .toc_hash = hash128(toc),
+                              .toc_size = plan.toc_size.all,
+                              .toc_head_size = plan.toc_size.head,
+                              .toc_hash = hash128(head_of(toc)),
                               .previous_toc_hash = {}};
-  Bytes header = first_header(uuid, options.extent_log2, options.granule_log2, facts);
+  Bytes header = first_header(uuid, plan.extent_log2, options.granule_log2, facts);
   return {std::make_unique<HollowFile>(std::move(header), std::move(toc), plan.toc_offset), plan.committed_end,
-          plan.toc_size};
+          plan.toc_size.all};
 }
 
 // Returns as many binaries as a container can hold, each with a segment of its own and two references.

@@ -20,6 +20,7 @@
 #include "runtime/facade/open_container.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
+#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/signed_file.h"
@@ -308,10 +309,10 @@ TEST_F(Signed, AnOlderFileDoesNotTakeThePlaceOfANewerOne) {
 }
 
 // S5
-TEST_F(Signed, ABinaryWithForeignWeightsIsRefusedByTheirSha256) {
+TEST_F(Signed, ABinaryWithForeignWeightsIsRefused) {
   HostileFile file = taken_apart();
   ASSERT_FALSE(file.references.empty());
-  file.references[0].bound_sha256[7] ^= std::byte{1};
+  file.references[0].bound_hash[7] ^= std::byte{1};
   const SigningKey secret = key();
   support::sign_again(file, secret);  // even by an author who has the key
   replace(file.bytes());
@@ -363,7 +364,7 @@ TEST_F(Signed, AnAppendMakesAGenerationThatIsNotSignedAndTheSignedOneOpensByItsN
 // S7
 TEST_F(Signed, ATableThatHasXxh3OnlyCannotBeSigned) {
   HostileFile file = taken_apart();
-  for (container::RecordEntry& record : file.records) record.logical_sha256 = {};
+  for (container::RecordDigest& record : file.record_digests) record.logical_sha256 = {};
   const SigningKey secret = key();
   support::sign_again(file, secret);
   replace(file.bytes());
@@ -534,8 +535,10 @@ TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
 // An author with the key signs a hash that is not the record's; XXH3 is not compared.
 TEST_F(Signed, DescriptionsAndTensorTablesAreComparedWithSha256) {
   HostileFile file = taken_apart();
-  file.record(RecordType::kDescription).logical_sha256[0] ^= std::byte{1};
-  file.record(RecordType::kTensorTable).logical_sha256[0] ^= std::byte{1};
+  for (const RecordType type : {RecordType::kDescription, RecordType::kTensorTable}) {
+    const auto index = static_cast<std::size_t>(&file.record(type) - file.records.data());
+    file.record_digests[index].logical_sha256[0] ^= std::byte{1};
+  }
   const SigningKey secret = key();
   support::sign_again(file, secret);
   replace(file.bytes());

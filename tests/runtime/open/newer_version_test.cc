@@ -14,6 +14,7 @@
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
 #include "support/appended.h"
+#include "support/large_form.h"
 #include "support/newer_file.h"
 #include "support/result_matchers.h"
 
