@@ -269,7 +269,8 @@ void bind_pack(nb::module_& module) {
       "pack",
       [](nb::handle path, nb::iterable records, bool seal, bool overwrite, const std::string& sharing,
          std::uint8_t extent_log2, std::uint8_t granule_log2, std::uint32_t max_pieces, std::string model_name,
-         nb::handle options, nb::object progress, std::uint32_t threads, bool one_per_soc, bool strict_sharing) {
+         nb::handle options, nb::object progress, std::uint32_t threads, bool one_per_soc, bool strict_sharing,
+         bool sha256) {
         const std::string target = path_from(path);
         ProgressCall call(std::move(progress));
         Packer packer({.seal = seal,
@@ -278,6 +279,7 @@ void bind_pack(nb::module_& module) {
                        .max_pieces = max_pieces,
                        .extent_log2 = extent_log2,
                        .granule_log2 = granule_log2,
+                       .sha256 = sha256,
                        .model_name = std::move(model_name),
                        .options = options_from(options),
                        .progress = call.callback(),
@@ -291,14 +293,14 @@ void bind_pack(nb::module_& module) {
       nb::arg("sharing") = "pages", nb::arg("extent_log2") = 0, nb::arg("granule_log2") = 12,
       nb::arg("max_pieces") = 4096, nb::arg("model_name") = "", nb::arg("options") = nb::none(),
       nb::arg("progress") = nb::none(), nb::arg("threads") = 0, nb::arg("one_per_soc") = false,
-      nb::arg("strict_sharing") = false,
+      nb::arg("strict_sharing") = false, nb::arg("sha256") = false,
       nb::sig(
           "def pack(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, seal: bool = False, "
           "overwrite: bool = False, sharing: str = 'pages', extent_log2: int = 0, granule_log2: int = 12, "
           "max_pieces: int = 4096, model_name: str = '', "
           "options: typing.Mapping[str, str] | typing.Sequence[DescribedOption] | None = None, "
           "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0, one_per_soc: bool = False, "
-          "strict_sharing: bool = False) -> PackReport"),
+          "strict_sharing: bool = False, sha256: bool = False) -> PackReport"),
       "Writes a container: a temporary file beside `path`, made durable, then renamed to `path`.\n\n"
       "The order of the records changes nothing; the same records give the same bytes. An existing file is\n"
       "replaced only with overwrite=True, and readers that have it mapped keep the old one. Releases the GIL.\n"
@@ -309,7 +311,8 @@ void bind_pack(nb::module_& module) {
       "as processors, at most 8.\n"
       "one_per_soc=True: a second context binary for a SoC, in the same group, unit and backend, raises Exists,\n"
       "whatever else differs. strict_sharing=True: a warning that records, as they were compiled, cannot\n"
-      "share, or share less, raises Unsupported instead.\n"
+      "share, or share less, raises Unsupported instead. sha256=True stores SHA-256 beside XXH3, of each record and\n"
+      "of each leaf of 64 KiB, for those who fetch parts of the file.\n"
       "An exception of `progress(done_bytes, total_bytes)` ends the work, as Ctrl-C does; the folder is as it was.\n\n"
       "Raises InvalidArgument, Exists, OperationNotPermitted (a loaded record without copy=True), FileNotFound, "
       "Changed, BadReference, LimitExceeded, NoSpace, Unsupported,\n"

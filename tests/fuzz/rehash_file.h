@@ -137,7 +137,7 @@ class FileRehash {
     const ByteRange copy = {slot.toc_offset[1], toc.size};
     const auto from = file_.begin() + at_byte(toc.offset);
     support::Bytes bytes(from, from + at_byte(toc.size));
-    support::rehash_pages(bytes);
+    support::rehash_pages(bytes, slot.toc_head_size);
     std::copy(bytes.begin(), bytes.end(), from);
     if (within(copy, file_.size())) std::copy(bytes.begin(), bytes.end(), file_.begin() + at_byte(copy.offset));
     const Hash128 hash = container::hash128(support::head_in(bytes, slot.toc_head_size));

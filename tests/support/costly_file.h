@@ -34,14 +34,17 @@ struct Repeated {
 };
 
 // Adds the records. Requires: `file` is unsealed_sample(), and the frame of the program is shorter than 50,000 bytes.
-// Tables of tensors refer to the sample's weights.
+// Each table of tensors refers to a blob of the sample's weights.
 inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   constexpr std::uint32_t kPackedSegment = 0;
   const std::uint32_t name = file.add_name("costly");
   const bool tables = repeated.type == RecordType::kTensorTable;
   const std::uint64_t row_size =
-      sizeof(container::RecordEntry) + sizeof(container::SliceEntry) + (tables ? sizeof(container::ReferenceEntry) : 0);
-  const std::uint64_t toc_size = file.live.toc_size + 2 + std::string_view("costly").size() + row_size * repeated.count;
+      (sizeof(container::RecordEntry) + sizeof(container::SliceEntry) + sizeof(container::NameIndexEntry)) *
+          (tables ? 2 : 1) +
+      (tables ? sizeof(container::ReferenceEntry) : 0);
+  const std::uint64_t body = file.live.toc_size + 2 + std::string_view("costly").size() + row_size * repeated.count;
+  const std::uint64_t toc_size = body + (body / container::kTocPageSize + 1) * sizeof(container::DiskHash);
   const auto blocks = static_cast<std::size_t>((toc_size - 1) / container::kHeaderSize);
   if (blocks != 0) file.make_room_for_toc(blocks);
   const Bytes frame = frame_of(repeated.program);
@@ -50,8 +53,15 @@ inline void add_repeated(HostileFile& file, const Repeated& repeated) {
   const std::uint64_t in_file = packed.offset + at;
   if (at + frame.size() > container::kLeafSize) throw std::length_error("the program does not fit behind the records");
   packed.size = at + frame.size();
-  const std::uint32_t weights = file.record(RecordType::kWeightBlob).record_id;
+  const container::RecordEntry weights = file.record(RecordType::kWeightBlob);
+  const container::SliceEntry slice = file.slice_of(weights);
   for (std::uint32_t i = 0; i < repeated.count; ++i) {
+    if (tables) {  // a blob has one table at most
+      container::RecordEntry& blob = file.append_record(RecordType::kWeightBlob, 1, weights.logical_size);
+      blob.name = name;
+      blob.logical_hash = weights.logical_hash;
+      file.append_slice(slice.segment, slice.offset_in_segment, slice.size);
+    }
     container::RecordEntry& record = file.append_record(repeated.type, 1, repeated.size);
     record.name = name;
     record.flags = container::kRecordRecipe;
@@ -63,7 +73,7 @@ inline void add_repeated(HostileFile& file, const Repeated& repeated) {
     if (!tables) continue;
     container::ReferenceEntry reference = {};
     reference.from_record = record.record_id;
-    reference.to_record = weights;
+    reference.to_record = record.record_id - 1;
     reference.kind = static_cast<std::uint16_t>(container::ReferenceKind::kTensorTable);
     file.references.push_back(reference);
   }

@@ -59,6 +59,7 @@ class HostileFile {
 
   bool keep_links = false;                 // `key` and `link` of records stay; else they follow the other tables
   bool rehash_payload = false;             // leaves, record hashes and bound hashes follow a change of the payload
+  bool keep_pages = false;                 // of these, not the hashes of the pages of tensor tables
   bool keep_record_hashes = false;         // of these, the leaves only
   std::function<void(Bytes&)> in_payload;  // the file, before anything is hashed
   std::function<void(Bytes&)> in_toc;      // the finished TOC, before it is hashed
@@ -72,7 +73,7 @@ class HostileFile {
     if (rehash_payload) hash_payload(out);
     Bytes toc = encode_toc();
     if (in_toc) in_toc(toc);
-    rehash_pages(toc);
+    rehash_pages(toc, head.head_size);
     if (toc.size() > toc_room_) throw std::length_error("the TOC of a hostile file must stay small");
     live.toc_head_size = head.head_size;
     if (toc.size() != live.toc_size) {
@@ -209,8 +210,9 @@ class HostileFile {
 
   [[nodiscard]] std::map<std::uint32_t, std::string> names_by_offset() const {
     std::map<std::uint32_t, std::string> found;
-    for (std::size_t at = 0; at < names.size();) {
+    for (std::size_t at = 0; at + sizeof(le16) <= names.size();) {
       const auto size = struct_at<le16>(names, at);
+      if (!within({at + sizeof(size), size}, names.size())) break;
       found.emplace(static_cast<std::uint32_t>(at),
                     std::string(reinterpret_cast<const char*>(names.data()) + at + sizeof(size), size));
       at += sizeof(size) + size;
@@ -302,6 +304,15 @@ class HostileFile {
     const auto range = [&](std::uint64_t offset, std::uint64_t size) {
       return ByteView(out).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
     };
+    for (const container::RecordEntry& entry : records) {
+      if (!keep_pages && entry.type == static_cast<std::uint16_t>(RecordType::kTensorTable) && entry.slice_count == 1 &&
+          entry.codec == container::kCodecNone) {
+        const container::SliceEntry& slice = slices.at(entry.first_slice);
+        rehash_table(std::span(out).subspan(
+            static_cast<std::size_t>(segments.at(slice.segment).offset + slice.offset_in_segment),
+            static_cast<std::size_t>(slice.size)));
+      }
+    }
     for (container::SegmentEntry& segment : segments) {
       if (segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kPayload) &&
           segment.kind != static_cast<std::uint16_t>(container::SegmentKind::kPacked)) {
@@ -343,8 +354,7 @@ class HostileFile {
     if (entry.slice_count != 1 || entry.codec != container::kCodecNone) return;
     const container::SliceEntry& slice = slices.at(entry.first_slice);
     const std::uint64_t at = segments.at(slice.segment).offset + slice.offset_in_segment;
-    const ByteView table =
-        ByteView(out).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(slice.size));
+    const ByteView table = ByteView(out).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(slice.size));
     if (table.size() < sizeof(container::TensorTableHeader)) return;
     const auto header = struct_at<container::TensorTableHeader>(table, 0);
     if (sizeof(header) + header.page_count * 16ULL > table.size()) return;

@@ -10,4 +10,13 @@ inline constexpr auto kPrologueOffsets = kLargeForm.prologues;
 inline constexpr auto kSlotOffsets = kLargeForm.slots;
 inline constexpr std::uint64_t kHeaderSize = kLargeForm.size;
 
+// Returns whether a range meets a sector of the header: an open reads these and not the padding between them.
+[[nodiscard]] constexpr bool meets_header_sector(std::uint64_t offset, std::uint64_t size) noexcept {
+  for (const std::uint64_t sector :
+       {kPrologueOffsets[0], kPrologueOffsets[1], kSlotOffsets[0], kSlotOffsets[1], kSlotOffsets[2], kSlotOffsets[3]}) {
+    if (offset < sector + kSectorSize && sector < offset + size) return true;
+  }
+  return false;
+}
+
 }  // namespace fatctx::container

@@ -37,6 +37,7 @@ struct PackFlags {
   bool json = false;
   bool one_per_soc = false;
   bool strict_sharing = false;
+  bool sha256 = false;
 };
 
 // Reads --sharing, the vendor's words for it, and the options that depend on it.
@@ -79,7 +80,8 @@ Result<ExitCode> run_pack(const PackFlags& flags) {
                       .threads = flags.threads,
                       .explain_sharing = flags.reference_weight_sharing == "require",
                       .one_per_soc = flags.one_per_soc,
-                      .strict_sharing = flags.strict_sharing};
+                      .strict_sharing = flags.strict_sharing,
+                      .sha256 = flags.sha256};
   FATCTX_ASSIGN(request.manifest, manifest_of(flags.records));
   FATCTX_ASSIGN(const PackSummary summary, pack_manifest(std::move(request)));
   for (const std::string& note : summary.notes) print_note("note: " + escaped(note));
@@ -106,6 +108,7 @@ void add_pack(CLI::App& app, Outcome& outcome) {
   add_record_flags(*command, flags->records);
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->force, "Replace OUT if it exists");
+  command->add_flag("--sha256", flags->sha256, "Store SHA-256 beside XXH3, of each record and of each 64 KiB");
   command->add_option("--sharing", flags->sharing, "How records share bytes: pages (the default), bytes or off")
       ->check(CLI::IsMember({"pages", "bytes", "off"}))
       ->type_name("HOW");

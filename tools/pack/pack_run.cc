@@ -106,6 +106,7 @@ Result<PackSummary> pack_manifest(PackRequest request) {
   options.explain_sharing = request.explain_sharing;
   options.one_per_soc = request.one_per_soc;
   options.strict_sharing = request.strict_sharing;
+  options.sha256 = request.sha256;
   options.progress = line.callback();
   const Interrupt interrupt;
   options.cancel = interrupt.flag();

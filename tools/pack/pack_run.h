@@ -23,6 +23,7 @@ struct PackRequest {
   bool explain_sharing = false;
   bool one_per_soc = false;     // PackOptions::one_per_soc
   bool strict_sharing = false;  // PackOptions::strict_sharing
+  bool sha256 = false;          // PackOptions::sha256
 };
 
 struct PackedRecord {

@@ -12,6 +12,7 @@
 
 #include "container/edit/replacing.h"
 #include "container/edit/stored_container.h"
+#include "container/read/stored_rows.h"
 #include "container/write/header_build.h"
 #include "container/write/incoming_records.h"
 #include "container/write/plan.h"
@@ -91,6 +92,12 @@ PackOptions pack_options(const Options& given) {
   return pack;
 }
 
+// Returns the alignment for a file written anew. A small file may grow out of its form. A large one keeps its own,
+// which somebody may have asked for.
+std::uint8_t kept_extent(const Header& header) {
+  return header.extent_log2 == kSmallExtentLog2 ? std::uint8_t{0} : header.extent_log2;
+}
+
 std::string signature_gone(const std::string& path) {
   return fmt::format("{} is signed, and the new file is not: sign it with `fatctx sign`", path);
 }
@@ -110,8 +117,8 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
   pack.seal = options.seal.value_or(header.sealed);
   pack.overwrite = options.overwrite || replacing != nullptr;
   pack.sharing = options.sharing.value_or(source->sharing());
-  // Large alignment was asked for; the rest follows from the size, which is another one now.
-  pack.extent_log2 = header.extent_log2 == kLargeExtentLog2 ? kLargeExtentLog2 : std::uint8_t{0};
+  pack.extent_log2 = kept_extent(header);
+  pack.sha256 = !header.signature && StoredRows(source->toc()).has_digests();  // without the key, the work is in vain
   pack.granule_log2 = header.granule_log2;
   pack.model_name = source->description().name;
   pack.options = source->description().options;
@@ -292,7 +299,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
                   StoredContainer::open(path, 0, options.max_made_bytes));
     if (in_place) replaced = container->identity();
     report.sources.push_back(source_of(*container));
-    if (container->header().extent_log2 == kLargeExtentLog2) pack.extent_log2 = kLargeExtentLog2;
+    pack.extent_log2 = std::max(pack.extent_log2, kept_extent(container->header()));
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
     if (container->header().signature) warnings.push_back(signature_gone(path));
     by_bytes = by_bytes || container->sharing() == Sharing::kBytes;

@@ -97,6 +97,15 @@ bool good_prologue(ByteView header, std::uint64_t offset) {
   return has_magic(header, offset) && page_hash_matches(header, offset, 0);
 }
 
+}  // namespace
+
+const HeaderForm& form_of(ByteView first) noexcept {
+  if (good_prologue(first, 0)) return header_form(page_at<Prologue>(first, 0).extent_log2);
+  return good_prologue(first, kSmallForm.prologues[1]) ? kSmallForm : kLargeForm;
+}
+
+namespace {
+
 // Returns the offset of a good copy that says the form of the header; nothing if there is none. Copy 0 is at 0 in both
 // forms. Where the small form has copy 1, the large form has a slot. The other way round there may be payload, which
 // may be anything, so the place of the small form comes first.
@@ -129,6 +138,8 @@ Status read_prologue(ByteView header, Header& facts) {
     facts.degraded |= kDegradedPrologue0;
   } else if (!good_prologue(header, other)) {
     facts.degraded |= kDegradedPrologue1;
+  } else if (const Status second = check_prologue(page_at<Prologue>(header, other), other); !second.ok()) {
+    return second;
   } else if (std::memcmp(header.data() + *good, header.data() + other, kSectorSize) != 0) {
     return complaint(ErrorCode::kMalformed, "F2", other, "the two prologue copies are whole but differ");
   }
@@ -311,6 +322,12 @@ Status check_bounds(const Header& header, std::uint64_t file_size, std::uint64_t
     return complaint(ErrorCode::kMalformed, "F12", at,
                      fmt::format("the table of contents has {} bytes, {} of them in its head", header.toc_size,
                                  header.toc_head_size));
+  }
+  const std::uint64_t pages = toc_pages(header.toc_size - header.toc_head_size);
+  if (header.toc_head_size != toc_head_size(pages, false) && header.toc_head_size != toc_head_size(pages, true)) {
+    return complaint(
+        ErrorCode::kMalformed, "F12", at,
+        fmt::format("a head of {} bytes does not hold the hashes of {} pages", header.toc_head_size, pages));
   }
   for (const std::uint64_t offset : header.toc_offset) {
     if ((offset & ((std::uint64_t{1} << header.form().unit_log2) - 1)) != 0 || offset < header.form().size ||

@@ -22,21 +22,50 @@ Error in_record(Error error, const RecordInfo& record) {
 
 namespace {
 
+// The ranges with sectors behind the first bytes. Their neighbours are read with them if a second call costs more.
+constexpr ByteRange kRestOfSmallForm[] = {{0x1800, 0x2200}};
+constexpr ByteRange kRestOfLargeForm[] = {{0x4000, kSectorSize}, {0x8000, 0x1200}, {0xC000, kSectorSize}};
+
+// The sectors of a header. Bytes between them are not set.
 class HeaderBytes {
  public:
   Status read(const mapping::OsFile& file, std::uint64_t file_size) {
-    size_ = static_cast<std::size_t>(std::min(kMostHeaderSize, file_size));
-    return file.read_at(0, {buffer_.get(), size_});
+    size_ = std::min(kLeastHeaderSize, file_size);
+    FATCTX_TRY(read_range(file, {0, kFormBytes}));
+    if (size_ < kLeastHeaderSize) return Done{};  // not a container
+    const HeaderForm& form = form_of(view().first(kFormBytes));
+    size_ = std::min(form.size, file_size);
+    rest_ = form.size == kSmallForm.size ? std::span<const ByteRange>(kRestOfSmallForm) : kRestOfLargeForm;
+    for (const ByteRange range : rest_) FATCTX_TRY(read_range(file, range));
+    return Done{};
   }
-  [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), size_}; }
+  [[nodiscard]] ByteView view() const noexcept { return {buffer_.get(), static_cast<std::size_t>(size_)}; }
+  // Returns whether both have read the same bytes.
   friend bool operator==(const HeaderBytes& a, const HeaderBytes& b) {
-    return std::equal(a.view().begin(), a.view().end(), b.view().begin(), b.view().end());
+    if (a.size_ != b.size_ || a.rest_.data() != b.rest_.data()) return false;
+    if (!same(a, b, {0, kFormBytes})) return false;
+    return std::all_of(a.rest_.begin(), a.rest_.end(), [&](ByteRange range) { return same(a, b, range); });
   }
 
  private:
-  // Not a vector: zeroing it would cost as much as the read.
+  [[nodiscard]] ByteRange inside(ByteRange range) const noexcept {
+    return {range.offset, range.offset < size_ ? std::min(range.size, size_ - range.offset) : 0};
+  }
+  Status read_range(const mapping::OsFile& file, ByteRange range) {
+    const ByteRange part = inside(range);
+    if (part.size == 0) return Done{};
+    return file.read_at(part.offset, {buffer_.get() + part.offset, static_cast<std::size_t>(part.size)});
+  }
+  static bool same(const HeaderBytes& a, const HeaderBytes& b, ByteRange range) {
+    const ByteRange part = a.inside(range);
+    return std::equal(a.buffer_.get() + part.offset, a.buffer_.get() + part.offset + part.size,
+                      b.buffer_.get() + part.offset);
+  }
+
+  // Not a vector: zeroing it would cost more than the reads.
   std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kMostHeaderSize);
-  std::size_t size_ = 0;
+  std::uint64_t size_ = 0;
+  std::span<const ByteRange> rest_;
 };
 
 }  // namespace

@@ -66,8 +66,14 @@ struct Header {
   [[nodiscard]] bool has_newer_fields() const noexcept { return (unknown_ro_compat | unknown_compat) != 0; }
 };
 
-// Checks the header, but not its padding. `header` holds the first min(file_size, 64 KiB) bytes of the file.
-// Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data, limit_exceeded.
+// The first bytes of a file that say the form of its header, if copy 0 of the prologue is good or the form is small.
+inline constexpr std::uint64_t kFormBytes = 0x1200;
+// Returns the form that `first`, the first kFormBytes of a file, says; the large form if it says none.
+[[nodiscard]] const HeaderForm& form_of(ByteView first) noexcept;
+
+// Checks the header, but not its padding, which it does not look at. `header` holds the first min(file_size, 64 KiB)
+// bytes of the file. Errors: truncated, bad_magic, unsupported, malformed, checksum_mismatch, trailing_data,
+// limit_exceeded.
 [[nodiscard]] Result<Header> parse_header(ByteView header, std::uint64_t file_size);
 // Returns the header of `generation` if it is the one before the newest and the other pair of slots holds it; nothing
 // otherwise. Errors: the same.

@@ -33,6 +33,9 @@ class Parser {
 
   Status run() {
     const ByteView all(toc_.bytes);
+    if (header_.toc_head_size >= all.size()) {
+      return malformed_toc("F12", all.size(), "the table of contents ends inside its head");
+    }
     FATCTX_ASSIGN(head_, parse_toc_head(all.first(static_cast<std::size_t>(header_.toc_head_size)), header_, copy_));
     FATCTX_TRY(parse_names());
     FATCTX_TRY(parse_segments());
@@ -516,6 +519,7 @@ class Parser {
   Status parse_keys() {
     const std::uint64_t count = table(Table::kKeys).count;
     std::vector<std::uint8_t> keyed(toc_.records.size(), 0);
+    std::vector<std::uint32_t> keys(toc_.records.size(), kNoRow);  // what F45 wants in the records' rows
     std::uint64_t keyed_descriptions = 0;
     const SelectionKey* previous = nullptr;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -531,9 +535,7 @@ class Parser {
       }
       RecordInfo& record = toc_.records[toc_.index_of(*found)];
       if (keyed[toc_.index_of(record)]++ != 0) return malformed("F28", row, "a second key for one record");
-      if (toc_.forms[toc_.index_of(record)].key != i) {
-        return malformed("F45", row, fmt::format("record {} names another key", record.id));
-      }
+      keys[toc_.index_of(record)] = static_cast<std::uint32_t>(i);
       FATCTX_TRY(read_key(disk, row, record.key));
       if (previous != nullptr) {
         const auto order = compare_stored_keys(*previous, record.key);
@@ -549,15 +551,15 @@ class Parser {
       name_state_[name_offset] = kRecordName;
       if (record.type == RecordType::kDescription) ++keyed_descriptions;
     }
-    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
-      if (keyed[i] == 0 && toc_.forms[i].key != kNoRow) {
-        return malformed("F45", Row{"record", i, row_at(Table::kRecords, i)}, "names a key of another record, or none");
-      }
-    }
     if (descriptions_ != 1 || keyed_descriptions != 1) {
       return malformed_toc("F31", table(Table::kKeys).offset,
                            fmt::format("{} description records, {} of them with a key, instead of one with a key",
                                        descriptions_, keyed_descriptions));
+    }
+    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
+      if (toc_.forms[i].key != keys[i]) {
+        return malformed("F45", Row{"record", i, row_at(Table::kRecords, i)}, "names another key than its own");
+      }
     }
     return Done{};
   }
@@ -633,8 +635,7 @@ class Parser {
     for (std::uint64_t i = 0; i < count; ++i) {
       Row row{};
       const auto disk = entry<ReferenceEntry>(Table::kReferences, i, row, "reference");
-      const bool of_table = disk.kind == static_cast<std::uint16_t>(ReferenceKind::kTensorTable);
-      if (disk.role != 0 || (!of_table && !all_zero(disk.table_hash)) || (!newer_fields_ && !all_zero(disk.reserved))) {
+      if (disk.role != 0 || (!newer_fields_ && !all_zero(disk.reserved))) {
         return malformed("F20", row, "role or reserved bytes are not zero");
       }
       if (previous && !before(*previous, disk)) return malformed("F15", row, "references are not in ascending order");
@@ -656,6 +657,9 @@ class Parser {
       if (disk.bound_hash != to->hash.bytes) {
         return complaint(ErrorCode::kBadReference, "F27", row,
                          fmt::format("it is bound to other weights than record {} \"{}\" holds", to->id, to->name));
+      }
+      if (weights && !all_zero(disk.table_hash)) {
+        return malformed("F20", row, "the hash of a tensor table, and it refers to weights");
       }
       if (weights) add_weights(toc_.records[toc_.index_of(*from)], to->id);
       if (tensors) {

@@ -34,6 +34,7 @@ class Copier {
     for (PlannedSegment& segment : plan_.segments) {
       if (segment.kind != SegmentKind::kLeaves) FATCTX_TRY(copy_segment(segment));
     }
+    FATCTX_TRY(flush_leaves());
     if (home != nullptr) home->leaves_hash = all_leaves_.digest();
     for (PlannedRecord& planned : plan_.records) {
       if (planned.input.size() == 0) planned.hash = hash128({});  // it is in no segment, so nothing has hashed it
@@ -72,7 +73,7 @@ class Copier {
       planned.input.close();
     }
     segment.leaves_hash = segment_leaves.finish();
-    return flush_leaves(segment_leaves);
+    return take_leaves(segment_leaves);
   }
 
   // Collects small and compressed records in units too; zeros fill the gaps up to their alignment.
@@ -124,18 +125,24 @@ class Copier {
       segment_leaves.add(hash128(leaf));
       rest = rest.subspan(leaf.size());
     }
-    FATCTX_TRY(flush_leaves(segment_leaves));
+    FATCTX_TRY(take_leaves(segment_leaves));
     done_ += buffer_.size();
     if (progress_) progress_(done_, total_);
     return Done{};
   }
 
-  Status flush_leaves(LeafRangeBuilder<Hash128>& segment_leaves) {
-    const std::vector<std::byte> leaves = segment_leaves.take();
-    if (leaves.empty()) return Done{};
-    FATCTX_TRY(file_.write_at(leaves_at_, leaves));
-    all_leaves_.update(leaves);
-    leaves_at_ += leaves.size();
+  Status take_leaves(LeafRangeBuilder<Hash128>& segment_leaves) {
+    const std::vector<std::byte> more = segment_leaves.take();
+    leaves_.insert(leaves_.end(), more.begin(), more.end());
+    return leaves_.size() < kLeafSize ? Status(Done{}) : flush_leaves();
+  }
+
+  Status flush_leaves() {
+    if (leaves_.empty()) return Done{};
+    FATCTX_TRY(file_.write_at(leaves_at_, leaves_));
+    all_leaves_.update(leaves_);
+    leaves_at_ += leaves_.size();
+    leaves_.clear();
     return Done{};
   }
 
@@ -145,6 +152,7 @@ class Copier {
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::vector<std::byte> buffer_;
+  std::vector<std::byte> leaves_;  // not yet written
   Hasher all_leaves_;
   std::uint64_t leaves_at_ = 0;  // where the next leaves are written
 };

@@ -7,6 +7,7 @@
 #include "container/format/hash.h"
 #include "container/write/check_opens.h"
 #include "container/write/copy_payload.h"
+#include "container/write/digests.h"
 #include "container/write/header_build.h"
 #include "container/write/input.h"
 #include "container/write/pack_report.h"
@@ -19,9 +20,10 @@ namespace fatctx::container {
 namespace {
 
 Status check_options(const PackOptions& options) {
-  if (options.max_pieces == 0 || options.max_pieces > kMaxSlices) {
+  constexpr std::uint32_t kMostPieces = 65536;  // more maps than any process has
+  if (options.max_pieces == 0 || options.max_pieces > kMostPieces) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("max_pieces is {}; allowed: 1 to {}", options.max_pieces, kMaxSlices)};
+                 fmt::format("max_pieces is {}; allowed: 1 to {}", options.max_pieces, kMostPieces)};
   }
   const std::uint8_t extent = options.extent_log2;
   if ((extent != 0 && extent != kSmallExtentLog2 && extent != kExtentLog2 && extent != kLargeExtentLog2) ||
@@ -78,6 +80,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
   FATCTX_TRY(copy_payload(plan, file, options.progress));
   FATCTX_TRY(check_rebuilt(plan, file));
   FATCTX_TRY(check_known_hashes(plan));
+  FATCTX_TRY(add_digests(plan, file, options));
   const std::uint64_t generation = as.lineage == nullptr ? 1 : as.lineage->generation;
   FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options, generation));
   const DiskUuid uuid =

@@ -1,6 +1,7 @@
 // Malformed files that an open does not detect, because it reads neither payload nor second copies: verify finds them.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -52,6 +53,9 @@ void edit_tensor_table(support::HostileFile& file, std::uint64_t offset, void (*
   file.rehash_payload = true;
 }
 
+// Where the entries of the sample's tensor table begin: it has one page.
+inline constexpr std::uint64_t kTensorsAt = sizeof(TensorTableHeader) + sizeof(DiskHash);
+
 inline void flip(support::HostileFile& file, std::uint64_t offset) {
   file.at_last = [offset](support::Bytes& bytes) { bytes.at(static_cast<std::size_t>(offset)) ^= std::byte{4}; };
 }
@@ -77,12 +81,13 @@ inline constexpr Lie kVerifyLies[] = {
      [](auto& f) { weights_by_recipe(f, support::ProgramText().fill(0, 1).copy(150'000, 0)); }, ErrorCode::kMalformed,
      "F42"},
     {"prologue copy 0 damaged", [](auto& f) { flip(f, 0x0020); }, ErrorCode::kChecksumMismatch, "F2"},
-    {"prologue copy 1 damaged", [](auto& f) { flip(f, 0x8fff); }, ErrorCode::kChecksumMismatch, "F2"},
+    {"prologue copy 1 damaged", [](auto& f) { flip(f, 0x81ff); }, ErrorCode::kChecksumMismatch, "F2"},
     {"slot A0 damaged", [](auto& f) { flip(f, 0x1000); }, ErrorCode::kChecksumMismatch, "F6"},
     {"slot B0 damaged", [](auto& f) { flip(f, 0x4005); }, ErrorCode::kChecksumMismatch, "F6"},
     {"slot A1 damaged", [](auto& f) { flip(f, 0x9040); }, ErrorCode::kChecksumMismatch, "F6"},
-    {"slot B1 damaged", [](auto& f) { flip(f, 0xcfff); }, ErrorCode::kChecksumMismatch, "F6"},
+    {"slot B1 damaged", [](auto& f) { flip(f, 0xc1ff); }, ErrorCode::kChecksumMismatch, "F6"},
     {"header padding damaged", [](auto& f) { flip(f, 0xffff); }, ErrorCode::kChecksumMismatch, "F35"},
+    {"a byte behind a slot", [](auto& f) { flip(f, 0x1200); }, ErrorCode::kChecksumMismatch, "F35"},
     {"TOC copy 0 damaged", [](auto& f) { flip(f, f.live.toc_offset[0] + 200); }, ErrorCode::kChecksumMismatch, "F14"},
     {"TOC copy 1 damaged", [](auto& f) { flip(f, f.live.committed_end - 1); }, ErrorCode::kChecksumMismatch, "F14"},
     {"a byte behind TOC copy 0", [](auto& f) { flip(f, 0x1ffff); }, ErrorCode::kMalformed, "F35"},
@@ -147,10 +152,22 @@ inline constexpr Lie kVerifyLies[] = {
      ErrorCode::kMalformed, "F34"},
 
     {"a tensor outside its blob",
-     [](auto& f) {
-       edit_tensor_table<TensorEntry>(f, sizeof(TensorTableHeader), [](auto& e) { e.offset_in_blob = 149'924; });
-     },
+     [](auto& f) { edit_tensor_table<TensorEntry>(f, kTensorsAt, [](auto& e) { e.offset_in_blob = 149'924; }); },
      ErrorCode::kMalformed, "F33"},
+    {"a tensor table whose index names a tensor twice",
+     [](auto& f) {
+       edit_tensor_table<std::array<NameIndexEntry, 2>>(f, kTensorsAt + 2 * sizeof(TensorEntry),
+                                                        [](auto& e) { e[1] = e[0]; });
+     },
+     ErrorCode::kMalformed, "F46"},
+    {"a page of a tensor table that does not match its hash",
+     [](auto& f) {
+       edit_tensor_table<DiskHash>(f, sizeof(TensorTableHeader), [](auto& e) { e[0] ^= std::byte{1}; });
+       f.keep_pages = true;
+     },
+     ErrorCode::kChecksumMismatch, "F46", "page 0"},
+    {"a tensor table under the hash of another one", [](auto& f) { f.references[4].table_hash[0] ^= std::byte{1}; },
+     ErrorCode::kChecksumMismatch, "F46", "its head"},
     {"a tensor table for another blob",
      [](auto& f) { edit_tensor_table<TensorTableHeader>(f, 0, [](auto& h) { h.blob_size = h.blob_size + 1; }); },
      ErrorCode::kMalformed, "F37"},
@@ -158,7 +175,7 @@ inline constexpr Lie kVerifyLies[] = {
      [](auto& f) { edit_tensor_table<TensorTableHeader>(f, 0, [](auto& h) { h.magic = {}; }); }, ErrorCode::kBadMagic,
      "F33"},
     {"reserved bytes of a tensor",
-     [](auto& f) { edit_tensor_table<TensorEntry>(f, sizeof(TensorTableHeader), [](auto& e) { e.reserved1 = 1; }); },
+     [](auto& f) { edit_tensor_table<TensorEntry>(f, kTensorsAt, [](auto& e) { e.reserved1 = 1; }); },
      ErrorCode::kMalformed, "F20"},
 };
 

@@ -105,7 +105,8 @@ class AppendedSweep : public ::testing::TestWithParam<std::size_t> {
     EXPECT_EQ(report.generation, report_.generation) << what;
     EXPECT_EQ(report.toc_hash, report_.toc_hash) << what;
     EXPECT_EQ(report.committed_end, report_.committed_end) << what;
-    const bool read_by_open = changed.size != 0 && (changed.offset < kHeaderSize || meets(changed, toc_[0]));
+    const bool read_by_open =
+        changed.size != 0 && (meets_header_sector(changed.offset, changed.size) || meets(changed, toc_[0]));
     EXPECT_EQ(report.degraded.empty(), !read_by_open) << what;
     EXPECT_EQ(opened.value().records().size(), expected_.size()) << what;
     std::size_t refused = 0;
@@ -154,8 +155,8 @@ TEST_P(AppendedSweep, EveryLostPageIsSurvivedOrFoundBeforeAViewIsHandedOut) {
   const char* const names[kFills] = {"zeros", "0xff", "junk", "an older copy"};
   std::size_t refused = 0;
   std::size_t lost_metadata = 0;
-  for (std::size_t page = 0; page < file_.size(); page += kSectorSize) {
-    const std::size_t size = std::min<std::size_t>(kSectorSize, file_.size() - page);
+  for (std::size_t page = 0; page < file_.size(); page += kTocPageSize) {
+    const std::size_t size = std::min<std::size_t>(kTocPageSize, file_.size() - page);
     const auto at = file_.begin() + static_cast<std::ptrdiff_t>(page);
     const Bytes before(at, at + static_cast<std::ptrdiff_t>(size));
     // For a new page: the content of an earlier extent at the same offset within its 64 KiB.
@@ -190,7 +191,7 @@ TEST_P(AppendedSweep, EveryLostPageIsSurvivedOrFoundBeforeAViewIsHandedOut) {
 TEST_P(AppendedSweep, EveryByteOfHeaderAndTableIsSurvivedAndReported) {
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < kHeaderSize; ++at) {
-    if (at % kSectorSize < 512 || at % 64 == 5) places.push_back(at);
+    if (meets_header_sector(at, 1)) places.push_back(at);
   }
   for (std::uint64_t at = 0; at < toc_[0].size; ++at) places.push_back(static_cast<std::size_t>(toc_[0].offset + at));
   support::MemoryFile memory(file_);

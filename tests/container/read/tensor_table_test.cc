@@ -11,6 +11,7 @@
 #include <string>
 
 #include "container/read/tensor_table_format.h"
+#include "support/rehash.h"
 
 namespace fatctx::container {
 namespace tensor_table_test {
@@ -35,8 +36,10 @@ using Bytes = std::vector<std::byte>;
 
 Bytes sample_table() { return build_tensor_table(sample_tensors(), kBlobSize).value(); }
 
-constexpr std::size_t entry_at(std::size_t index) { return sizeof(TensorTableHeader) + index * sizeof(TensorEntry); }
-constexpr std::size_t kNamesAt = entry_at(3);
+constexpr std::size_t kHeadSize = sizeof(TensorTableHeader) + sizeof(DiskHash);  // one page
+constexpr std::size_t entry_at(std::size_t index) { return kHeadSize + index * sizeof(TensorEntry); }
+constexpr std::size_t kIndexAt = entry_at(3);
+constexpr std::size_t kNamesAt = kIndexAt + 3 * sizeof(NameIndexEntry);
 constexpr std::size_t kNameOffset = offsetof(TensorEntry, name_offset);
 constexpr std::size_t kNameSize = offsetof(TensorEntry, name_size);
 constexpr std::size_t kDType = offsetof(TensorEntry, dtype);
@@ -73,7 +76,21 @@ const Lie kLies[] = {
     {"a count above the limit", [](auto& t) { set<std::uint32_t>(t, 8, (1U << 20) + 1); }, ErrorCode::kLimitExceeded,
      "F33"},
     {"fewer entries", [](auto& t) { set<std::uint32_t>(t, 8, 2); }, ErrorCode::kTrailingData, "F33"},
-    {"first reserved word", [](auto& t) { set<std::uint32_t>(t, 12, 1); }, ErrorCode::kMalformed, "F20"},
+    {"a page more", [](auto& t) { set<std::uint32_t>(t, 12, 2); }, ErrorCode::kTruncated, "F33"},
+    {"2^32 - 1 pages", [](auto& t) { set<std::uint32_t>(t, 12, UINT32_MAX); }, ErrorCode::kTruncated, "F33"},
+    {"no page",
+     [](auto& t) {
+       set<std::uint32_t>(t, 12, 0);
+       t.erase(t.begin() + sizeof(TensorTableHeader), t.begin() + kHeadSize);
+     },
+     ErrorCode::kMalformed, "F33", "0 hashes of pages"},
+    {"an index of a tensor that is not there", [](auto& t) { set<std::uint32_t>(t, kIndexAt + 4, 3); },
+     ErrorCode::kMalformed, "F46", "entry 0 of the index"},
+    {"an index with another hash", [](auto& t) { t[kIndexAt + 8] ^= std::byte{1}; }, ErrorCode::kMalformed, "F46",
+     "entry 1 of the index"},
+    {"an index with a tensor there twice",
+     [](auto& t) { std::copy_n(t.begin() + kIndexAt, 8, t.begin() + kIndexAt + 8); }, ErrorCode::kMalformed, "F46",
+     "not in ascending order"},
     {"another blob", [](auto& t) { set<std::uint64_t>(t, 16, kBlobSize + 1); }, ErrorCode::kMalformed, "F37"},
     {"names that wrap the sum", [](auto& t) { set<std::uint64_t>(t, 24, UINT64_MAX - 100); }, ErrorCode::kTruncated,
      "F33"},
@@ -126,6 +143,7 @@ TEST(TensorTable, EveryLieIsRefusedWithItsRuleAndPlace) {
   for (const Lie& lie : kLies) {
     Bytes table = sample_table();
     lie.damage(table);
+    support::rehash_table(table);
 
     const auto parsed = parse_tensor_table(table, kBlobSize);
 
@@ -293,16 +311,20 @@ TEST(TensorTable, NoPrefixOfATableIsATable) {
 
 TEST(TensorTable, AfterAnyFlippedBitItIsRefusedOrKeepsItsPromises) {
   const Bytes table = sample_table();
+  const Hash128 hash = table_hash_of(table);
+  ASSERT_TRUE(parse_tensor_table(table, kBlobSize, false, &hash).ok());
   std::size_t accepted = 0;
   for (std::size_t bit = 0; bit < table.size() * 8; ++bit) {
     Bytes damaged = table;
     damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    EXPECT_FALSE(parse_tensor_table(damaged, kBlobSize, false, &hash).ok()) << "no bit is without a hash";
+    support::rehash_table(damaged);
     const auto parsed = parse_tensor_table(damaged, kBlobSize);
     if (!parsed.ok()) continue;
     ++accepted;
     expect_promises(parsed.value(), kBlobSize);
   }
-  EXPECT_GT(accepted, 0U) << "a flipped letter of a name, at least, yields another good table";
+  EXPECT_GT(accepted, 0U) << "a tensor at another place, at least, yields another good table";
 }
 
 TEST(TensorTable, RandomTablesRoundTrip) {

@@ -159,7 +159,7 @@ TEST(Toc, EarlierGenerationsAreListedWithoutBeingLookedAt) {
     f.other.generation = 2;
     f.segments[1].generation = 3;
     f.segments[2].generation = 2;
-    f.generations.push_back(generation_row(1, 0x10000, 300, 0x20000));
+    f.generations.push_back(generation_row(1, 0x10000, 400, 0x20000));
     f.generations.push_back(generation_row(2, 0x10000, 0x8000, f.live.committed_end));
   });
 
@@ -223,8 +223,10 @@ TEST(Toc, EveryReservedBitOfEveryRowIsRefused) {
   ASSERT_TRUE(is_ok(good));
   const OpenedToc& toc = good.value();
 
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0), offsetof(SegmentEntry, offset));
-  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1), offsetof(SegmentEntry, leaves_hash));
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved0),
+                  offsetof(SegmentEntry, offset));
+  expect_reserved(toc, Table::kSegments, sizeof(SegmentEntry), offsetof(SegmentEntry, reserved1),
+                  offsetof(SegmentEntry, leaves_hash));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, flags) + 1,
                   offsetof(RecordEntry, codec));
   expect_reserved(toc, Table::kRecords, sizeof(RecordEntry), offsetof(RecordEntry, reserved0),

@@ -181,11 +181,11 @@ TEST(Heap, TheCounterCounts) {
 }
 
 TEST(Heap, OpeningTheMostRecordsStaysWithinThreeTablesOfContents) {
-  expect_small_and_tell("4,096 records", hollow(many_binaries(6)));
+  expect_small_and_tell("65,536 records", hollow(many_binaries(6)));
 }
 
 TEST(Heap, OpeningATableOfContentsAtItsLimitStaysWithinThreeOfIt) {
-  const Hollow large = hollow(many_binaries(240));
+  const Hollow large = hollow(many_binaries(106));
   ASSERT_GT(large.toc_size, kMaxTocSize * 9 / 10) << "meant to be near the limit";
   expect_small_and_tell("the largest table of contents", large);
 }
