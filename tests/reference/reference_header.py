@@ -34,7 +34,8 @@ def read_toc(data: bytes, header: SimpleNamespace, findings: Findings) -> bool:
     exist."""
     slot = header.slot
     copies = [data[place:place + slot.toc_size] for place in (slot.toc_offset0, slot.toc_offset1)]
-    head = good_part(copies, 0, slot.toc_head_size, slot.toc_hash, header.degraded)
+    bad: set[int] = set()
+    head = good_part(copies, 0, slot.toc_head_size, slot.toc_hash, bad)
     if head is None:
         findings.add("F13", "neither copy of the head matches its hash", slot.toc_offset0, code="checksum_mismatch")
         return False
@@ -43,23 +44,22 @@ def read_toc(data: bytes, header: SimpleNamespace, findings: Findings) -> bool:
     for number in range(pages_of(slot.toc_size - slot.toc_head_size)):
         begin = slot.toc_head_size + PAGE * number
         wanted = head[PAGE_HASHES + 16 * number:PAGE_HASHES + 16 * number + 16]
-        page = good_part(copies, begin, min(begin + PAGE, slot.toc_size), wanted, header.degraded)
+        page = good_part(copies, begin, min(begin + PAGE, slot.toc_size), wanted, bad)
         if page is None:
             findings.add("F13", f"neither copy of page {number} matches its hash", slot.toc_offset0 + begin,
                          code="checksum_mismatch")
             return False
         toc += page
+    if 0 in bad:  # else nobody reads copy 1
+        header.degraded += [f"TOC copy {number}" for number in sorted(bad)]
     header.toc = toc
     return True
 
 
-def good_part(copies: list[bytes], begin: int, end: int, wanted: bytes, degraded: list[str]) -> bytes | None:
-    for number, copy in enumerate(copies):
-        if hash_of(copy[begin:end]) == wanted:
-            if number and "TOC copy 0" not in degraded:
-                degraded.append("TOC copy 0")
-            return copy[begin:end]
-    return None
+def good_part(copies: list[bytes], begin: int, end: int, wanted: bytes, bad: set[int]) -> bytes | None:
+    """Returns these bytes of the first copy in which they match their hash; notes the copies in which they do not."""
+    bad |= {number for number, copy in enumerate(copies) if hash_of(copy[begin:end]) != wanted}
+    return next((copy[begin:end] for copy in copies if hash_of(copy[begin:end]) == wanted), None)
 
 
 def good_prologue(data: bytes, at: int) -> bytes | None:
@@ -212,9 +212,8 @@ def check_bounds(slot, form: Form, file_size: int, findings: Findings) -> None:
 def check_sizes(toc_size: int, head_size: int, findings: Findings) -> None:
     if toc_size > MAX_TOC_SIZE:
         findings.add("F12", "the TOC is too large", code="limit_exceeded")
-    pages = pages_of(toc_size - head_size)
-    if head_size > toc_size or head_size not in (PAGE_HASHES + 16 * pages, PAGE_HASHES + 48 * pages):
-        findings.add("F12", "the head has another size than its pages ask for")
+    if not PAGE_HASHES < head_size < toc_size:
+        findings.add("F12", "the head is not a part of the TOC")
 
 
 def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, number: int,
@@ -239,8 +238,6 @@ def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, numb
     slot.toc_sha256, slot.key_id = (signer.toc_sha256, signer.key_id) if signed else (bytes(32), bytes(32))
     header = SimpleNamespace(**{**vars(newest), "slot": slot, "signed": any(slot.toc_sha256), "tail": 0, "degraded": [
         what for what in newest.degraded if not what.startswith("TOC")]})
-    check_sizes(slot.toc_size, slot.toc_head_size, findings)
-    findings.stop_if_any()
     if not read_toc(data, header, findings):
         raise findings[0]
     return header

@@ -201,7 +201,8 @@ def check_segment_digest(segment, digest, signed: bool, findings: Findings) -> N
     names_leaves = digest.leaves_segment != NONE
     if digest.first_leaf and not names_leaves:
         findings.add("F44", f"{what}: a first leaf in no segment")
-    if payload and leaf_count(segment.size) > 1 and names_leaves != any(digest.leaves_sha256):
+    has_sha256 = any(digest.leaves_sha256)
+    if names_leaves != (payload and has_sha256 and leaf_count(segment.size) > 1):
         findings.add("F44", f"{what}: half of what SHA-256 leaves need")
     if not payload and any(digest.leaves_sha256):
         findings.add("F44", f"{what}: of a segment without leaves")
@@ -456,6 +457,8 @@ def check_generations(generations: list, header, findings: Findings) -> None:
         if entry.committed_end > header.slot.committed_end or entry.toc_offset < header.form.header_size or (
                 entry.toc_size > min(MAX_TOC_SIZE, entry.committed_end) or entry.toc_offset > entry.committed_end - entry.toc_size):
             findings.add("F11", f"{what}: its TOC is not inside of it")
+        if not PAGE_HASHES < entry.toc_head_size < entry.toc_size:
+            findings.add("F11", f"{what}: its head is not a part of its TOC")
 
 
 def check_paths(tables, findings: Findings) -> None:
