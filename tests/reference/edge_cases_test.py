@@ -215,7 +215,7 @@ CASES = [
     ("digests", digests("segments", of_leaves(MORE), leaves_sha256=bytes(32)), "F44"),
     ("digests", digests("segments", of_leaves(ONE), leaves_sha256=bytes(32)), OPENS),
     ("signed", digests("segments", of_leaves(ONE), leaves_sha256=bytes(32)), "F44"),
-    ("digests", digests("segments", lambda one: one.kind == 2, leaves_segment=3), "F26"),
+    ("digests", digests("segments", lambda one: one.kind == 2, leaves_segment=3), "F44"),
     ("digests", digests("segments", lambda one: one.kind == LEAVES, leaves_sha256=b"1" * 32), "F44"),
     ("digests", digests("segments", lambda one: True, reserved=1), "F20"),
     ("digests", digests("records", lambda one: True, logical_sha256=bytes(32)), OPENS),
