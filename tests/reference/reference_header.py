@@ -212,8 +212,9 @@ def check_bounds(slot, form: Form, file_size: int, findings: Findings) -> None:
 def check_sizes(toc_size: int, head_size: int, findings: Findings) -> None:
     if toc_size > MAX_TOC_SIZE:
         findings.add("F12", "the TOC is too large", code="limit_exceeded")
-    if not PAGE_HASHES < head_size < toc_size:
-        findings.add("F12", "the head is not a part of the TOC")
+    pages = pages_of(toc_size - head_size)
+    if pages < 1 or head_size not in (PAGE_HASHES + 16 * pages, PAGE_HASHES + 48 * pages):
+        findings.add("F12", "the head has another size than its pages ask for")
 
 
 def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, number: int,
@@ -238,6 +239,7 @@ def earlier_header(data: bytes, newest: SimpleNamespace, generations: list, numb
     slot.toc_sha256, slot.key_id = (signer.toc_sha256, signer.key_id) if signed else (bytes(32), bytes(32))
     header = SimpleNamespace(**{**vars(newest), "slot": slot, "signed": any(slot.toc_sha256), "tail": 0, "degraded": [
         what for what in newest.degraded if not what.startswith("TOC")]})
+    check_sizes(slot.toc_size, slot.toc_head_size, findings)
     if not read_toc(data, header, findings):
         raise findings[0]
     return header
