@@ -23,7 +23,7 @@ import fatctx  # noqa: E402
 import fatctx_reference as reference  # noqa: E402
 from reference_fields import SHA256, XXH3  # noqa: E402
 from reference_frame import frame  # noqa: E402
-from reference_mutations import Editable, grown, mutations  # noqa: E402
+from reference_mutations import grown, mutations  # noqa: E402
 from reference_recipe import program  # noqa: E402
 from reference_toc import DEAD, LEAVES, RECIPE  # noqa: E402
 
@@ -77,6 +77,10 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     made["packed"] = (folder / "packed").read_bytes()
     fatctx.pack(folder / "large form", records("license"), model_name="large form", extent_log2=16)
     made["large form"] = (folder / "large form").read_bytes()
+    fatctx.pack(folder / "digests", records("license"), model_name="digests", sha256=True)
+    made["digests"] = (folder / "digests").read_bytes()
+    fatctx.append(folder / "digests", [fatctx.PackRecord("opaque", "added", pattern(70_000, 36))])
+    made["digests, then appended to"] = (folder / "digests").read_bytes()
     small = [fatctx.PackRecord("weight_blob", "weights", pattern(1000, 3), tensors=[
         fatctx.PackTensor("one", "int8", (10,), 0, 10)]), fatctx.PackRecord("opaque", "license", b"a few words")]
     fatctx.pack(folder / "small records", small, model_name="small records")
@@ -125,8 +129,7 @@ def appended(folder: Path) -> dict[str, bytes]:
 
 
 def signed(folder: Path) -> dict[str, bytes]:
-    """Returns signed files, one that was appended to later (its earlier generation stays signed), and one with SHA-256
-    but without a signature."""
+    """Returns signed files, and one that was appended to later: its earlier generation stays signed."""
     key = fatctx.make_keys(folder / "key")
     path, sealed = folder / "signed", folder / "signed and sealed"
     fatctx.pack(path, records("license"), model_name="signed", sharing="bytes")
@@ -134,11 +137,8 @@ def signed(folder: Path) -> dict[str, bytes]:
     once = path.read_bytes()
     fatctx.append(path, [fatctx.PackRecord("opaque", "added", pattern(70_000, 35))])
     (folder / "once").write_bytes(once)
-    digests = Editable(reference.read(once))
-    digests.unsign()
     fatctx.sign(folder / "once", key.secret_path, sealed, seal=True)
-    return {"signed": once, "signed, then appended to": path.read_bytes(), "signed and sealed": sealed.read_bytes(),
-            "digests": bytes(digests.data)}
+    return {"signed": once, "signed, then appended to": path.read_bytes(), "signed and sealed": sealed.read_bytes()}
 
 
 def library_says(path: Path, generation: int = 0) -> dict:

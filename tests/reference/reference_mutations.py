@@ -83,14 +83,6 @@ class Editable:
                 put(self.data, self.form.slots[index] + SLOT.place("toc_sha256")[0], sha256(head), 32)
         self.rehash_slots(*self.live)
 
-    def unsign(self) -> None:
-        """Takes the signature from the live slots."""
-        for index in self.live:
-            for field in ("toc_sha256", "key_id", "signature", "previous_toc_sha256"):
-                offset, size = SLOT.place(field)
-                put(self.data, self.form.slots[index] + offset, bytes(size), size)
-        self.rehash_slots(*self.live)
-
     def put_row(self, row, layout: Struct, field: str, value: int | bytes) -> None:
         offset, size = layout.place(field)
         put(self.data, self.tocs[0] + row.at + offset, value, size)
