@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 REASONS = ROOT / "tests/fuzz/unreached.txt"
 COVERED = "src/container/"
-GOLDEN = ["tests/golden/v0", "tests/golden/v1"]
+GOLDEN = ["tests/golden/v1"]
 # Programs of tests that come to src/container. Long sweeps over every byte reach no further line.
 TESTS = {"container_tests": "-*EveryByte*:*EveryBit*:*Sweep*:Hostile*", "tools_tests": "*", "capi_tests": "*",
          "runtime_tests": "-*Hazard*:RegistryThreads.*:Above4GiB.*", "faults_tests": "*AppendFaults*:AppendAllocation*"}

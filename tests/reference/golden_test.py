@@ -85,6 +85,6 @@ def test_a_golden_file_that_needs_a_newer_reader_is_refused():
     assert (refused.value.code, refused.value.rule) == ("unsupported", "F3")
 
 
-@pytest.mark.parametrize("version", ["v0", "v1"])
+@pytest.mark.parametrize("version", ["v1"])
 def test_there_are_golden_files(version):
     assert len(list((GOLDEN / version).glob("*.fatctx"))) >= 6

@@ -6,6 +6,7 @@ marks a field that is zero in this version (rule F20).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import xxhash
@@ -77,36 +78,62 @@ def any_set(value: int | bytes) -> bool:
     return bool(value) if isinstance(value, int) else any(value)
 
 
-PROLOGUE = Struct(4096, """magic:8 major_version:2 minor_version:2 extent_log2:1 granule_log2:1 reserved0:2!
-    incompat_features:8 ro_compat_features:8 compat_features:8 uuid:16 reserved1:4024! page_hash:16""")
-SLOT = Struct(4096, """magic:4 slot_index:1 flags:1 reserved0:2! uuid:16 generation:8 committed_end:8 toc_offset0:8
-    toc_offset1:8 toc_size:8 toc_hash:16 toc_sha256:32 previous_toc_hash:16 previous_toc_sha256:32 key_id:32
-    signature:64 reserved1:3824! page_hash:16""")
-TOC_HEADER = Struct(128, "magic:4 table_count:4 uuid:16 generation:8 toc_size:8 reserved:88!")
+PROLOGUE = Struct(512, """magic:8 major_version:2 minor_version:2 extent_log2:1 granule_log2:1 reserved0:2!
+    incompat_features:8 ro_compat_features:8 compat_features:8 uuid:16 reserved1:440! page_hash:16""")
+SLOT = Struct(512, """magic:4 slot_index:1 flags:1 reserved0:2! uuid:16 generation:8 committed_end:8 toc_offset0:8
+    toc_offset1:8 toc_size:8 toc_head_size:8 toc_hash:16 toc_sha256:32 previous_toc_hash:16 previous_toc_sha256:32
+    key_id:32 signature:64 reserved1:232! page_hash:16""")
+TOC_HEADER = Struct(64, """magic:4 table_count:4 uuid:16 generation:8 toc_size:8 head_size:8 page_count:4 flags:4
+    reserved:8!""")
 DIRECTORY_ENTRY = Struct(24, "offset:8 count:8 entry_size:4 reserved:4!")
-SEGMENT = Struct(128, """kind:2 reserved0:2! alignment_log2:1 hash_algorithm:1 leaf_log2:1 reserved1:1! offset:8 size:8
-    generation:8 leaves_segment:4 sha_leaves_segment:4 first_leaf:8 sha_first_leaf:8 leaves_hash:16 leaves_sha256:32
-    reserved2:24!""")
-RECORD = Struct(128, """record_id:4 type:2 flags:2 codec:1 alignment_log2:1 reserved0:2! name:4 first_slice:4
-    slice_count:4 logical_size:8 stored_size:8 logical_hash:16 logical_sha256:32 reserved1:40!""")
+SEGMENT = Struct(64, """kind:2 alignment_log2:1 hash_algorithm:1 leaf_log2:1 reserved0:3! offset:8 size:8 generation:8
+    first_leaf:8 leaves_segment:4 reserved1:4! leaves_hash:16""")
+RECORD = Struct(64, """record_id:4 type:2 flags:2 codec:1 alignment_log2:1 reserved0:2! name:4 key:4 first_slice:4
+    slice_count:4 link:4 logical_size:8 stored_size:8 logical_hash:16""")
 SLICE = Struct(24, "segment:4 reserved:4! offset_in_segment:8 size:8")
 VERSION = Struct(12, "major_version:2 minor_version:2 patch_version:4 build_version:4")
-KEY = Struct(96, """record_id:4 type:2 flags:2 group:4 unit:4 backend:4 qnn_soc:4 part:4 arch:4 features:4 vtcm_mb:4
-    sdk:12 variant:4 api:12 blob:12 reserved:16!""")
-REFERENCE = Struct(64, "from_record:4 to_record:4 kind:2 role:2 reserved:4! bound_hash:16 bound_sha256:32")
-GENERATION = Struct(80, "number:8 toc_offset:8 toc_size:8 committed_end:8 toc_hash:16 toc_sha256:32")
-TENSOR_TABLE = Struct(64, "magic:4 version:2 entry_size:2 count:4 reserved0:4! blob_size:8 names_size:8 reserved1:32!")
+KEY = Struct(80, """record_id:4 type:2 flags:2 group:4 unit:4 backend:4 qnn_soc:4 part:4 arch:4 features:4 vtcm_mb:4
+    sdk:12 variant:4 api:12 blob:12""")
+REFERENCE = Struct(48, "from_record:4 to_record:4 kind:2 role:2 reserved:4! bound_hash:16 table_hash:16")
+GENERATION = Struct(88, """number:8 toc_offset:8 toc_size:8 toc_head_size:8 committed_end:8 toc_hash:16
+    toc_sha256:32""")
+RECORD_DIGEST = Struct(32, "logical_sha256:32")
+SEGMENT_DIGEST = Struct(48, "first_leaf:8 leaves_segment:4 reserved:4! leaves_sha256:32")
+NAME_INDEX = Struct(8, "hash:4 record:4")
+TENSOR_TABLE = Struct(64, """magic:4 version:2 entry_size:2 count:4 page_count:4 blob_size:8 names_size:8
+    reserved:32!""")
 TENSOR = Struct(96, """name_offset:4 name_size:2 dtype:2 rank:1 flags:1 reserved0:2! reserved1:4! offset_in_blob:8
     size_bytes:8 dims:64""")
 RECIPE_HEADER = Struct(32, "magic:4 version:2 reserved:2! step_count:8 steps_size:8 literals_size:8")
 
 MAGIC = bytes.fromhex("894354580d0a1a0a")
-HEADER_SIZE = 65_536
-PROLOGUES = (0x0000, 0x8000)
-SLOTS = (0x1000, 0x4000, 0x9000, 0xC000)  # A0, B0, A1, B1
+
+
+@dataclass(frozen=True)
+class Form:
+    """The places of section 2, which depend on `extent_log2`."""
+
+    header_size: int
+    prologues: tuple[int, ...]
+    slots: tuple[int, ...]  # A0, B0, A1, B1
+    unit_log2: int
+
+    @property
+    def unit(self) -> int:
+        return 1 << self.unit_log2
+
+
+SMALL = Form(16_384, (0x0000, 0x1000), (0x0800, 0x1800, 0x2800, 0x3800), 12)
+LARGE = Form(65_536, (0x0000, 0x8000), (0x1000, 0x4000, 0x9000, 0xC000), 16)
+FORMS = {12: SMALL, 16: LARGE, 21: LARGE}  # by extent_log2
+SECTOR = 512  # bytes of a prologue or slot
+HASHED = 496  # of them: all but the hash at the end
 SLOT_NAMES = ("A0", "B0", "A1", "B1")
-TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
-NO_SEGMENT = 0xFFFFFFFF
+TABLES = ("segments", "records", "slices", "keys", "references", "generations", "record_digests", "segment_digests",
+          "name_index", "names")
+PAGE = 4096  # bytes of the body of a TOC or tensor table under one hash
+PAGE_HASHES = 304  # where the page hashes of a TOC begin
+NONE = 0xFFFFFFFF  # an index of no row
 XXH3, SHA256 = 1, 2
 LEAF_SIZES = {XXH3: 16, SHA256: 32}  # bytes that one leaf takes in its LEAVES segment
 RECORD_TYPES = {1: "context_binary", 2: "weight_blob", 3: "tensor_table", 4: "source_model", 5: "wrapper_model",
@@ -122,6 +149,18 @@ def hash_of(data: bytes, seed: int = 0) -> bytes:
 
 def slot_seed(uuid: bytes, index: int) -> int:
     return xxhash.xxh3_64_intdigest(uuid + bytes([index]))
+
+
+def name_hash(name: bytes) -> int:
+    return xxhash.xxh3_64_intdigest(name) & 0xFFFFFFFF
+
+
+def pages_of(body_size: int) -> int:
+    return -(-body_size // PAGE)
+
+
+def page_hashes(body: bytes) -> list[bytes]:
+    return [hash_of(body[at:at + PAGE]) for at in range(0, len(body), PAGE)]
 
 
 def align_up(number: int, log2: int) -> int:

@@ -11,15 +11,19 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import xxhash
 
 from fatctx_reference import Container, read
-from reference_fields import (DIRECTORY_ENTRY, NO_SEGMENT, PROLOGUE, PROLOGUES, RECORD, SEGMENT, SLOT, SLOTS, TABLES,
-                              TENSOR, TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, slot_seed)
+from reference_fields import (DIRECTORY_ENTRY, FORMS, HASHED, LARGE, NAME_INDEX, NONE, PAGE, PAGE_HASHES, PROLOGUE,
+                              RECORD, RECORD_DIGEST, REFERENCE, SECTOR, SEGMENT, SEGMENT_DIGEST, SLOT, SMALL, TABLES,
+                              TENSOR, TENSOR_TABLE, TOC_HEADER, Struct, align_up, hash_of, name_hash, page_hashes, pages_of,
+                              slot_seed)
 from reference_frame import frame_of_size
 from reference_payload import bytes_of_slice
-from reference_toc import DEAD, ENTRIES, LZ4, RECIPE
+from reference_toc import DEAD, ENTRIES, HAS_SHA256, LZ4, RECIPE, WEIGHT_BLOB
+from reference_toc import TENSOR_TABLE as A_TENSOR_TABLE
 
 NAMES_OF = {1: ("name",), 3: ("group", "unit", "backend", "part", "arch", "features", "variant")}
 LIVE, OTHER = (0, 2), (1, 3)  # the slots of pair A, and of pair B
@@ -47,74 +51,173 @@ class Editable:
 
     def __init__(self, base: Container) -> None:
         self.data = bytearray(base.data)
-        self.base = base
+        self.base, self.form = base, base.header.form
         slot = base.header.slot
         self.tocs, self.toc_size = (slot.toc_offset0, slot.toc_offset1), slot.toc_size
+        self.head_size = slot.toc_head_size
+        self.has_sha256 = bool(base.tables.record_digests)
         self.uuid = base.header.prologue.uuid
         self.live, self.other = (LIVE, OTHER) if base.header.pair == "A" else (OTHER, LIVE)
 
     def rehash_prologues(self, *copies: int) -> None:
-        for at in (PROLOGUES[copy] for copy in copies):
-            self.data[at + 4080:at + 4096] = hash_of(self.data[at:at + 4080])
+        for at in (self.form.prologues[copy] for copy in copies):
+            self.data[at + HASHED:at + SECTOR] = hash_of(self.data[at:at + HASHED])
 
     def rehash_slots(self, *indices: int) -> None:
         for index in indices:
-            at = SLOTS[index]
-            self.data[at + 4080:at + 4096] = hash_of(self.data[at:at + 4080], slot_seed(self.uuid, index))
+            at = self.form.slots[index]
+            self.data[at + HASHED:at + SECTOR] = hash_of(self.data[at:at + HASHED], slot_seed(self.uuid, index))
 
-    def rehash_toc(self) -> None:
-        """Copies TOC copy 0 to copy 1 and updates the live slots."""
+    def rehash_toc(self, pages: bool = True) -> None:
+        """Updates the page hashes of TOC copy 0 (unless told not to), copies it to copy 1, and updates the live slots."""
         first, second = self.tocs
-        toc = bytes(self.data[first:first + self.toc_size])
-        self.data[second:second + self.toc_size] = toc
+        toc = self.data[first:first + self.toc_size]
+        if pages:
+            hashes = hashes_of_pages(bytes(toc[self.head_size:]), self.has_sha256)
+            toc[PAGE_HASHES:self.head_size] = hashes
+        self.data[first:first + self.toc_size] = self.data[second:second + self.toc_size] = toc
+        head = bytes(toc[:self.head_size])
         for index in self.live:
-            self.data[SLOTS[index] + 64:SLOTS[index] + 80] = hash_of(toc)
+            put(self.data, self.form.slots[index] + SLOT.place("toc_hash")[0], hash_of(head), 16)
             if self.base.header.signed:  # the signature is then wrong, which a reader without keys does not check
-                put(self.data, SLOTS[index] + SLOT.place("toc_sha256")[0], sha256(toc), 32)
+                put(self.data, self.form.slots[index] + SLOT.place("toc_sha256")[0], sha256(head), 32)
         self.rehash_slots(*self.live)
 
+    def put_row(self, row, layout: Struct, field: str, value: int | bytes) -> None:
+        offset, size = layout.place(field)
+        put(self.data, self.tocs[0] + row.at + offset, value, size)
+
     def rehash_segment(self, number: int) -> None:
-        segments = self.base.tables.segments
-        segment = segments[number]
-        holder = segments[segment.leaves_segment]
-        begin = holder.offset + 16 * segment.first_leaf
+        """Updates the leaves of a segment of at most 4,096 of them. Requires: so small a segment."""
+        tables = self.base.tables
+        segment = tables.segments[number]
         pieces = [self.data[at:min(at + 65_536, segment.offset + segment.size)]
                   for at in range(segment.offset, segment.offset + segment.size, 65_536)]
-        leaves = b"".join(map(hash_of, pieces))
-        self.data[begin:begin + len(leaves)] = leaves
-        put(self.data, self.tocs[0] + segment.at + 56, hash_of(leaves), 16)
-        self.rehash_holder(holder)
-        if segment.sha_leaves_segment != NO_SEGMENT:
-            holder = segments[segment.sha_leaves_segment]
-            begin = holder.offset + 32 * segment.sha_first_leaf
+        self.put_leaves(segment, b"".join(map(hash_of, pieces)), 16)
+        self.put_row(segment, SEGMENT, "leaves_hash",
+                     hash_of(b"".join(map(hash_of, pieces))) if len(pieces) > 1 else hash_of(pieces[0]))
+        if tables.segment_digests and any(tables.segment_digests[number].leaves_sha256):
+            digest = tables.segment_digests[number]
             leaves = b"".join(map(sha256, pieces))
-            self.data[begin:begin + len(leaves)] = leaves
-            put(self.data, self.tocs[0] + segment.at + SEGMENT.place("leaves_sha256")[0], sha256(leaves), 32)
-            self.rehash_holder(holder)
+            self.put_leaves(digest, leaves, 32)
+            self.put_row(digest, SEGMENT_DIGEST, "leaves_sha256", sha256(leaves) if len(pieces) > 1 else leaves)
         self.rehash_toc()
 
-    def rehash_holder(self, holder) -> None:
-        of_holder = hash_of(self.data[holder.offset:holder.offset + holder.size])
-        put(self.data, self.tocs[0] + holder.at + 56, of_holder, 16)
+    def put_leaves(self, row, leaves: bytes, size: int) -> None:
+        """Writes the leaf range of a row, if it has one, and the hash of the LEAVES segment that holds it."""
+        if row.leaves_segment == NONE:
+            return
+        holder = self.base.tables.segments[row.leaves_segment]
+        begin = holder.offset + size * row.first_leaf
+        self.data[begin:begin + len(leaves)] = leaves
+        self.put_row(holder, SEGMENT, "leaves_hash", hash_of(self.data[holder.offset:holder.offset + holder.size]))
+
+    def rehash_record(self, record) -> None:
+        """Updates the hash of a record of one slice, and all that depend on it."""
+        segment = self.base.tables.segments[record.slices[0].segment]
+        begin = segment.offset + record.slices[0].offset_in_segment
+        data = bytes(self.data[begin:begin + record.logical_size])
+        self.put_row(record, RECORD, "logical_hash", hash_of(data))
+        index = self.base.tables.records.index(record)
+        if self.has_sha256 and any(self.base.tables.record_digests[index].logical_sha256):
+            self.put_row(self.base.tables.record_digests[index], RECORD_DIGEST, "logical_sha256", sha256(data))
+        self.rehash_segment(record.slices[0].segment)
+
+
+def hashes_of_pages(body: bytes, has_sha256: bool) -> bytes:
+    pages = [body[at:at + PAGE] for at in range(0, len(body), PAGE)]
+    return b"".join(page_hashes(body)) + (b"".join(map(sha256, pages)) if has_sha256 else b"")
 
 
 class Draft:
-    """The tables of a file with names as texts, to be changed and written again behind the same payload."""
+    """The tables of a file with names as texts, to be changed and written again with the same payload.
+
+    `key`, `link` and the name index follow from the other tables; `last` changes rows after that.
+    """
 
     def __init__(self, base: Container) -> None:
         base = read(base.data)  # a copy of the tables
         self.base, self.tables = base, base.tables
         self.generation, self.flags, self.previous = base.header.slot.generation, base.header.slot.flags, None
         self.mirrors: dict[int, dict] = {}  # different values of single slots, by index
+        self.last: list[Callable[[Draft], object]] = []
+        self.has_sha256 = bool(self.tables.record_digests)
+        for rows, digests in ((self.tables.records, self.tables.record_digests),
+                              (self.tables.segments, self.tables.segment_digests)):
+            for number, row in enumerate(rows):  # a digest goes where its row goes
+                row.digest = digests[number] if digests else None
         for number, fields in NAMES_OF.items():
             for entry in self.rows(number):
                 for field in fields:
                     setattr(entry, field, self.tables.texts[getattr(entry, field)])
 
     def rows(self, number: int) -> list:
-        return getattr(self.tables, ("segments", "records", "slices", "keys", "references", "generations")[number])
+        return getattr(self.tables, TABLES[number])
+
+    def derive(self) -> None:
+        """Makes the rows that follow from others."""
+        tables = self.tables
+        tables.record_digests = [record.digest for record in tables.records] if self.has_sha256 else []
+        tables.segment_digests = [segment.digest for segment in tables.segments] if self.has_sha256 else []
+        ids = [record.record_id for record in tables.records]
+        keys = [key.record_id for key in tables.keys]
+        sources = [reference.from_record for reference in tables.references]
+        described = {reference.to_record: reference.from_record for reference in reversed(tables.references)
+                     if reference.kind == 2}
+        for record in tables.records:
+            record.key = place(keys, record.record_id)
+            record.link = (place(ids, described.get(record.record_id)) if record.type == WEIGHT_BLOB
+                           else place(sources, record.record_id))
+        tables.name_index = [SimpleNamespace(hash=hashed, record=number) for hashed, number in sorted(
+            (name_hash(record.name), number) for number, record in enumerate(tables.records))]
+        for change in self.last:
+            change(self)
 
     def written(self) -> bytes:
+        self.derive()
+        base = self.base.header
+        tocs_in_front = base.slot.toc_offset0 == base.form.header_size  # else both copies are behind the payload
+        toc = self.toc()
+        payload_begin = min(segment.offset for segment in self.rows(0))
+        payload_end = max(segment.offset + segment.size for segment in self.rows(0))
+        moved = 0
+        if tocs_in_front:  # a table of another size moves everything
+            alignment = max(base.prologue.extent_log2, *(segment.alignment_log2 for segment in self.rows(0)))
+            room = align_up(base.form.header_size + len(toc), base.prologue.extent_log2)
+            if room != payload_begin and alignment <= 21:
+                moved = align_up(room - payload_begin, alignment)
+                for segment in {id(segment): segment for segment in self.rows(0)}.values():
+                    segment.offset += moved
+                toc = self.toc()
+        unit_log2 = base.form.unit_log2
+        behind = align_up(payload_end + moved, unit_log2)
+        first = base.form.header_size if tocs_in_front else behind
+        second = behind if tocs_in_front else align_up(first + len(toc), unit_log2)
+        data = bytearray(self.base.data[:base.form.header_size])
+        if not tocs_in_front:
+            data += self.base.data[base.form.header_size:payload_end]
+        else:
+            data += toc
+            data = data.ljust(payload_begin + moved, b"\0") + self.base.data[payload_begin:payload_end]
+        data = data.ljust(behind, b"\0")
+        if not tocs_in_front:
+            data = (data + toc).ljust(second, b"\0")
+        data += toc
+        head = toc[:TOC_HEADER.parse(toc).head_size]
+        live = Overlay(base.slot, {"generation": self.generation, "flags": self.flags, "committed_end": len(data),
+                                   "toc_offset0": first, "toc_offset1": second, "toc_size": len(toc),
+                                   "toc_head_size": len(head), "toc_hash": hash_of(head),
+                                   "toc_sha256": sha256(head) if base.signed else bytes(32)})
+        live_slots = LIVE if base.pair == "A" else OTHER
+        void = Overlay(SLOT.parse(bytes(SECTOR)), {"magic": b"CTXS", "uuid": base.prologue.uuid, "flags": 2,
+                                                   "generation": self.generation - 1})
+        for index, at in enumerate(base.form.slots):
+            values = live if index in live_slots else self.previous or void
+            page = packed(SLOT, Overlay(values, {"slot_index": index, **self.mirrors.get(index, {})}))[:HASHED]
+            data[at:at + SECTOR] = page + hash_of(page, slot_seed(base.prologue.uuid, index))
+        return bytes(data)
+
+    def toc(self) -> bytes:
         texts = {b""} | {getattr(entry, field) for number, fields in NAMES_OF.items() for entry in self.rows(number)
                          for field in fields}
         offsets, region = {}, b""
@@ -122,50 +225,34 @@ class Draft:
             offsets[text] = len(region)
             region += struct.pack("<H", len(text)) + text
         bodies = []
-        for number, layout in enumerate(ENTRIES[:6]):
+        for number, layout in enumerate(ENTRIES[:-1]):
             body = b""
             for entry in self.rows(number):
                 named = {field: offsets[getattr(entry, field)] for field in NAMES_OF.get(number, ())}
                 body += packed(layout, Overlay(entry, named))
             bodies.append(body)
-        bodies.append(region)
-        size = 296 + sum(map(len, bodies))
-        head = self.base.header
-        toc = toc_header(head.prologue.uuid, self.generation, size)
-        at = 296
-        for body, layout in zip(bodies, ENTRIES):
+        body = b"".join([*bodies, region])
+        hashes = hashes_of_pages(body, self.has_sha256)
+        head_size = PAGE_HASHES + len(hashes)
+        head = b"CTXT" + struct.pack("<I", len(TABLES)) + self.base.header.prologue.uuid
+        head += struct.pack("<QQQIIQ", self.generation, head_size + len(body), head_size, pages_of(len(body)),
+                            HAS_SHA256 if self.has_sha256 else 0, 0)
+        at = head_size
+        for rows, layout in zip([*bodies, region], ENTRIES):
             width = layout.size if layout else 1
-            toc += struct.pack("<QQII", at, len(body) // width, width, 0)
-            at += len(body)
-        toc += b"".join(bodies)
-        payload_end = max(segment.offset + segment.size for segment in self.rows(0))
-        appended = head.slot.toc_offset0 != 0x10000  # then both copies are behind the payload
-        first = align_up(payload_end, 16) if appended else 0x10000
-        second = align_up(first + size, 16) if appended else align_up(payload_end, 16)
-        data = bytearray(self.base.data[:payload_end].ljust(second, b"\0")) + toc
-        data[first:first + (size if appended else 0x10000)] = toc + bytes(0 if appended else 0x10000 - size)
-        live = Overlay(head.slot, {"generation": self.generation, "flags": self.flags, "committed_end": len(data),
-                                    "toc_offset0": first, "toc_offset1": second, "toc_size": size,
-                                    "toc_hash": hash_of(toc),
-                                    "toc_sha256": sha256(toc) if head.signed else bytes(32)})
-        live_slots = LIVE if head.pair == "A" else OTHER
-        void = Overlay(SLOT.parse(bytes(4096)), {"magic": b"CTXS", "uuid": head.prologue.uuid, "flags": 2,
-                                                  "generation": self.generation - 1})
-        for index, at in enumerate(SLOTS):
-            values = live if index in live_slots else self.previous or void
-            page = packed(SLOT, Overlay(values, {"slot_index": index, **self.mirrors.get(index, {})}))[:4080]
-            data[at:at + 4096] = page + hash_of(page, slot_seed(head.prologue.uuid, index))
-        return bytes(data)
+            head += struct.pack("<QQII", at, len(rows) // width, width, 0)
+            at += len(rows)
+        return head + hashes + body
+
+
+def place(ids: list[int], wanted: int | None) -> int:
+    return ids.index(wanted) if wanted in ids else NONE
 
 
 class Overlay:
     def __init__(self, below, values: dict) -> None:
         self.__dict__.update(vars(below))
         self.__dict__.update(values)
-
-
-def toc_header(uuid: bytes, generation: int, size: int) -> bytes:
-    return b"CTXT" + struct.pack("<I", 7) + uuid + struct.pack("<QQ", generation, size) + bytes(88)
 
 
 def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
@@ -180,6 +267,12 @@ def with_frame(base: Container, name: bytes) -> tuple[Container, bytes]:
     return read(bytes(file.data)), frame_yields
 
 
+def made_dead(segment) -> None:
+    vars(segment).update(kind=DEAD, leaves_segment=NONE, first_leaf=0, leaves_hash=bytes(16))
+    if segment.digest:
+        vars(segment.digest).update(leaves_segment=NONE, first_leaf=0, leaves_sha256=bytes(32))
+
+
 def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, coded: str, packed_recipe: str) -> bytes:
     """Returns a file as later writers make it: appended, with a DEAD segment, an earlier generation, a record of
     several slices out of order, and records that this version only lists. It also has recipes over their own
@@ -189,8 +282,7 @@ def grown(base: Container, dead: str, pieces: str, unknown: str, recipe: str, co
     draft = Draft(base)
     tables, by_name = draft.tables, {record.name.decode(): record for record in draft.tables.records}
     gone = by_name[dead]
-    segment = tables.segments[gone.slices[0].segment]
-    segment.kind, segment.leaves_segment, segment.first_leaf, segment.leaves_hash = DEAD, 0xFFFFFFFF, 0, bytes(16)
+    made_dead(tables.segments[gone.slices[0].segment])
     tables.records.remove(gone)
     tables.keys = [key for key in tables.keys if key.record_id != gone.record_id]
     granule = 1 << base.header.prologue.granule_log2
@@ -260,9 +352,10 @@ def change_field(rng: random.Random, data: bytearray, at: int, layout: Struct, s
 
 def prologue_field(rng: random.Random, file: Editable) -> str:
     copies = rng.choice([(0, 1), (0, 1), (0,), (1,)])
-    said = change_field(rng, file.data, PROLOGUES[copies[0]], PROLOGUE, [])
+    places = file.form.prologues
+    said = change_field(rng, file.data, places[copies[0]], PROLOGUE, [])
     if len(copies) == 2:
-        file.data[PROLOGUES[1]:PROLOGUES[1] + 4096] = file.data[:4096]
+        file.data[places[1]:places[1] + SECTOR] = file.data[:SECTOR]
     file.rehash_prologues(*copies)
     if rng.random() < 0.3:  # The slots are then hashed with the changed uuid.
         file.uuid = bytes(file.data[40:56])
@@ -271,27 +364,50 @@ def prologue_field(rng: random.Random, file: Editable) -> str:
     return f"prologue copies {copies}: {said}"
 
 
+def form_of_file(rng: random.Random, file: Editable) -> str:
+    """Makes copies of the prologue say another form, or puts them where the other form has them."""
+    other = LARGE if file.form is SMALL else SMALL
+    extent_log2 = rng.choice([log2 for log2 in (*FORMS, *FORMS, 0, 11, 13, 20, 255)])
+    prologue = bytearray(file.data[:SECTOR])
+    if rng.random() < 0.7:
+        prologue[12] = extent_log2
+        prologue[HASHED:] = hash_of(prologue[:HASHED])
+    places = rng.choice([file.form.prologues, other.prologues, other.prologues[1:], file.form.prologues[1:],
+                         (0, file.form.prologues[1], other.prologues[1])])
+    if 0 not in places or rng.random() < 0.2:
+        file.data[9] ^= 0x20
+    for at in places:
+        if at + SECTOR <= len(file.data):
+            file.data[at:at + SECTOR] = prologue
+    return f"extent_log2 {prologue[12]} at {[hex(at) for at in places]}"
+
+
 def slot_field(rng: random.Random, file: Editable) -> str:
     slots = rng.choice([file.live, file.live, file.live, file.other, (0,), (1,), (2,), (3,)])
-    first = SLOTS[slots[0]]
-    said = change_field(rng, file.data, first, SLOT, list(SLOTS))
+    first = file.form.slots[slots[0]]
+    said = change_field(rng, file.data, first, SLOT, list(file.form.slots))
     for index in slots[1:]:
-        file.data[SLOTS[index]:SLOTS[index] + 4096] = file.data[first:first + 4096]
+        at = file.form.slots[index]
+        file.data[at:at + SECTOR] = file.data[first:first + SECTOR]
         if "slot_index" not in said:
-            file.data[SLOTS[index] + 4] = index
+            file.data[at + 4] = index
     file.rehash_slots(*slots)
     return f"slots {slots}: {said}"
 
 
 def toc_field(rng: random.Random, file: Editable) -> str:
     toc = file.tocs[0]
-    part = rng.choice(["header", "directory", "segments", "segments", "records", "records", "slices", "keys", "keys",
-                       "references", "generations", "names"])
-    part = part if part in ("header", "directory") or getattr(file.base.tables, part) else "records"
+    part = rng.choice(["header", "directory", "page hash", "segments", "segments", "records", "records", "slices", "keys",
+                       "keys", "references", "generations", "names", "name_index", "record_digests", "segment_digests"])
+    part = part if part in ("header", "directory", "page hash") or getattr(file.base.tables, part) else "records"
     if part == "header":
         said = change_field(rng, file.data, toc, TOC_HEADER, [])
     elif part == "directory":
-        said = change_field(rng, file.data, toc + 128 + 24 * rng.randrange(7), DIRECTORY_ENTRY, [])
+        said = change_field(rng, file.data, toc + 64 + 24 * rng.randrange(len(TABLES)), DIRECTORY_ENTRY, [])
+    elif part == "page hash":
+        at = toc + PAGE_HASHES + rng.randrange(file.head_size - PAGE_HASHES)
+        said = f"byte {at:#x}"
+        file.data[at] ^= 1 << rng.randrange(8)
     elif part == "names":
         at = toc + file.toc_size - 1 - rng.randrange(sum(2 + len(text) for text in file.base.tables.texts.values()))
         said = f"byte {at:#x}"
@@ -301,32 +417,42 @@ def toc_field(rng: random.Random, file: Editable) -> str:
         number = rng.randrange(len(rows))
         places = [toc + row.at for row in rows]
         said = f"{number}: " + change_field(rng, file.data, places[number], layout, places)
-    file.rehash_toc()
+    file.rehash_toc(pages=part != "page hash")
     return f"TOC {part} {said}"
 
 
 def toc_entries(rng: random.Random, file: Editable) -> str:
-    """Swaps, doubles or drops whole entries, with everything else unchanged."""
+    """Swaps, doubles or drops whole entries, with everything else unchanged. Some keep what others say of them."""
     draft = Draft(file.base)
-    number = rng.choice([number for number in range(6) if len(draft.rows(number)) > 1])
-    rows = draft.rows(number)
-    one, other = rng.sample(range(len(rows)), 2)
+    draft.derive()
+    number = rng.choice([number for number in range(len(TABLES) - 1) if len(draft.rows(number)) > 1])
+    one, other = rng.sample(range(len(draft.rows(number))), 2)
     how = rng.choice(["swap", "double", "drop"])
-    if how == "swap":
-        rows[one], rows[other] = rows[other], rows[one]
-    elif how == "double":
-        rows.insert(one, rows[one])
+
+    def change(draft: Draft) -> None:
+        rows = draft.rows(number)
+        if how == "swap":
+            rows[one], rows[other] = rows[other], rows[one]
+        elif how == "double":
+            rows.insert(one, rows[one])
+        else:
+            del rows[one]
+
+    derived = number > 5 or rng.random() < 0.3
+    if derived:
+        draft.last.append(change)
     else:
-        del rows[one]
+        change(draft)
     file.data = bytearray(draft.written())
-    return f"{how} entry {one} of table {number}"
+    return f"{how} entry {one} of {TABLES[number]}{', late' if derived else ''}"
 
 
 def payload_field(rng: random.Random, file: Editable) -> str:
     """Changes tensor tables and descriptions, with correct leaves."""
-    records = [record for record in file.base.tables.records if record.type in (3, 6)]
+    records = [record for record in file.base.tables.records if record.type in (A_TENSOR_TABLE, 6)]
     record = rng.choice(records)
     begin = record.first_byte
+    hashed = "."
     if record.type == 6 or rng.random() < 0.1:
         at = begin + rng.randrange(record.logical_size)
         file.data[at] = overwritten(rng, file.data[at], 1, []) % 256
@@ -334,13 +460,31 @@ def payload_field(rng: random.Random, file: Editable) -> str:
     elif rng.random() < 0.3:
         said = change_field(rng, file.data, begin, TENSOR_TABLE, [])
     else:
-        count = TENSOR_TABLE.parse(file.data, begin).count
-        entries = [begin + TENSOR_TABLE.size + TENSOR.size * number for number in range(count)]
-        said = change_field(rng, file.data, rng.choice(entries), TENSOR, entries)
-    hashed = file.data[begin:begin + record.logical_size]
-    put(file.data, file.tocs[0] + record.at + RECORD.place("logical_hash")[0], hash_of(hashed), 16)
-    file.rehash_segment(record.slices[0].segment)
-    return f"record {record.record_id} of type {record.type}: {said}"
+        head = TENSOR_TABLE.parse(file.base.data, begin)
+        entries_at = begin + TENSOR_TABLE.size + 16 * head.page_count
+        entries = [entries_at + head.entry_size * number for number in range(head.count)]
+        index_at = entries_at + head.entry_size * head.count
+        rows = [index_at + NAME_INDEX.size * number for number in range(head.count)]
+        places, layout = rng.choice([(entries, TENSOR), (entries, TENSOR), (entries, TENSOR), (rows, NAME_INDEX)])
+        said = change_field(rng, file.data, rng.choice(places), layout, places)
+    if record.type == A_TENSOR_TABLE:
+        hashed = rehash_table(rng, file, record)
+    file.rehash_record(record)
+    return f"record {record.record_id} of type {record.type}: {said}{hashed}"
+
+
+def rehash_table(rng: random.Random, file: Editable, record) -> str:
+    """Updates the page hashes of a tensor table and its hash in the reference, or one of the two only."""
+    begin, end = record.first_byte, record.first_byte + record.logical_size
+    entries_at = begin + TENSOR_TABLE.size + 16 * TENSOR_TABLE.parse(file.base.data, begin).page_count
+    how = rng.choice(["hashed"] * 8 + ["pages only", "head only"])
+    if how != "head only":
+        file.data[begin + TENSOR_TABLE.size:entries_at] = b"".join(page_hashes(bytes(file.data[entries_at:end])))
+    if how != "pages only":
+        for row in file.base.tables.references:
+            if row.kind == 2 and row.from_record == record.record_id:
+                file.put_row(row, REFERENCE, "table_hash", hash_of(file.data[begin:entries_at]))
+    return f", {how}"
 
 
 def frame_field(rng: random.Random, file: Editable) -> str:
@@ -357,8 +501,8 @@ def frame_field(rng: random.Random, file: Editable) -> str:
                            ("content checksum", size - 4 + rng.randrange(4)), ("record's hash", None)])
     said = f"record {record.record_id}: {part}"
     if at is None:
-        place = file.tocs[0] + record.at + RECORD.place("logical_hash")[0]
-        file.data[place + rng.randrange(16)] ^= 1
+        at = file.tocs[0] + record.at + RECORD.place("logical_hash")[0]
+        file.data[at + rng.randrange(16)] ^= 1
     else:
         file.data[begin + at] = overwritten(rng, file.data[begin + at], 1, []) % 256
     if part in ("flags", "block size", "content size") and rng.random() < 0.8:
@@ -384,9 +528,10 @@ def program_field(rng: random.Random, file: Editable) -> str:
 
 def raw_byte(rng: random.Random, file: Editable) -> str:
     """Flips a bit or changes a byte, without updating any hash."""
-    segments, toc = file.base.tables.segments, file.toc_size
-    places = [(0, 128), (0x1000, 288), (0x4000, 288), (0x9000, 288), (0xC000, 288), (0x8000, 128), (0, 0x10000),
-              (file.tocs[0], toc), (file.tocs[1], toc), *((one.offset, one.size) for one in segments)]
+    segments, toc, form = file.base.tables.segments, file.toc_size, file.form
+    sectors = [(at, 280) for at in (*form.prologues, *form.slots)]
+    places = [*sectors, (0, form.header_size), *((at, size) for at in file.tocs for size in (file.head_size, toc, toc)),
+              *((one.offset, one.size) for one in segments)]
     changes = []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         begin, size = rng.choice(places)
@@ -397,55 +542,63 @@ def raw_byte(rng: random.Random, file: Editable) -> str:
 
 
 def cut_or_longer(rng: random.Random, file: Editable) -> str:
-    size = len(file.data)
-    end = rng.choice([rng.randrange(16), rng.randrange(65_536), rng.randrange(size), size - 1,
-                      size - rng.randrange(1, 300), 65_536, 65_535, *file.tocs, size + 1,
+    size, header_size = len(file.data), file.form.header_size
+    end = rng.choice([rng.randrange(16), rng.randrange(header_size), rng.randrange(size), size - 1,
+                      size - rng.randrange(1, 300), header_size, header_size - 1, 16_384, 16_383, *file.tocs, size + 1,
                       size + rng.randrange(1, 70_000), size + 4096])
     file.data = file.data[:end] + bytearray(rng.randbytes(max(0, end - size)))
-    if end > 65_536 and rng.random() < 0.3:  # The header states the new size, too.
+    if end > header_size and rng.random() < 0.3:  # The header states the new size, too.
         for index in file.live:
-            put(file.data, SLOTS[index] + 32, end, 8)
+            put(file.data, file.form.slots[index] + SLOT.place("committed_end")[0], end, 8)
         file.rehash_slots(*file.live)
         return f"{size} to {end} bytes, committed_end too"
     return f"{size} to {end} bytes"
 
 
 def copies(rng: random.Random, file: Editable) -> str:
-    """Copies pages and TOC copies over each other, damages them together, or makes them differ with correct hashes."""
-    pages = [*PROLOGUES, *SLOTS]
-    how = rng.choice(["page over page", "several pages damaged", "pairs swapped", "mirror differs", "both TOCs damaged",
-                      "one TOC damaged", "page of zeros"])
-    if how == "page over page":
-        source, target = rng.sample(pages, 2)
-        file.data[target:target + 4096] = file.data[source:source + 4096]
-        if target in SLOTS and rng.random() < 0.5:
-            file.rehash_slots(SLOTS.index(target))
+    """Copies parts of the header and TOC copies over each other, damages them together, or makes them differ with
+    correct hashes."""
+    slots = file.form.slots
+    sectors = [*file.form.prologues, *slots]
+    how = rng.choice(["sector over sector", "several sectors damaged", "pairs swapped", "mirror differs",
+                      "both TOCs damaged", "both TOCs damaged apart", "one TOC damaged", "sector of zeros",
+                      "pages of zeros"])
+    if how == "sector over sector":
+        source, target = rng.sample(sectors, 2)
+        file.data[target:target + SECTOR] = file.data[source:source + SECTOR]
+        if target in slots and rng.random() < 0.5:
+            file.rehash_slots(slots.index(target))
             how += ", hashed"
         how += f" {source:#x} {target:#x}"
-    elif how == "several pages damaged":
-        chosen = rng.sample(pages, rng.randrange(1, 6))
-        for page in chosen:
-            file.data[page + rng.choice([0, 9, 30, 100, 4090])] ^= 0x10
+    elif how == "several sectors damaged":
+        chosen = rng.sample(sectors, rng.randrange(1, 6))
+        for at in chosen:
+            file.data[at + rng.choice([0, 9, 30, 100, 300, 500])] ^= 0x10
         how += " " + " ".join(map(hex, sorted(chosen)))
     elif how == "pairs swapped":
         for one, other in zip(LIVE, OTHER):
-            first, second = SLOTS[one], SLOTS[other]
-            kept = bytes(file.data[first:first + 4096])
-            file.data[first:first + 4096] = file.data[second:second + 4096]
-            file.data[second:second + 4096] = kept
+            first, second = slots[one], slots[other]
+            kept = bytes(file.data[first:first + SECTOR])
+            file.data[first:first + SECTOR] = file.data[second:second + SECTOR]
+            file.data[second:second + SECTOR] = kept
             if rng.random() < 0.9:
                 file.data[first + 4], file.data[second + 4] = one, other
         file.rehash_slots(0, 1, 2, 3)
     elif how == "mirror differs":
         index = rng.randrange(4)
-        how += " " + change_field(rng, file.data, SLOTS[index], SLOT, [])
+        how += " " + change_field(rng, file.data, slots[index], SLOT, [])
         file.rehash_slots(index)
-    elif how == "page of zeros":
-        page = rng.choice(pages)
-        file.data[page:page + 4096] = bytes(4096)
+    elif how == "sector of zeros":
+        at = rng.choice(sectors)
+        file.data[at:at + SECTOR] = bytes(SECTOR)
+    elif how == "pages of zeros":
+        for at in rng.sample(range(0, file.form.header_size, PAGE), rng.choice([1, 1, 2])):
+            file.data[at:at + PAGE] = bytes(PAGE)
     else:
-        for toc in file.tocs if how.startswith("both") else (rng.choice(file.tocs),):
-            file.data[toc + rng.randrange(file.toc_size)] ^= 1 << rng.randrange(8)
+        same = rng.randrange(file.toc_size)
+        for toc in (rng.choice(file.tocs),) if how.startswith("one") else file.tocs:
+            at = rng.randrange(file.toc_size) if how.endswith("apart") else same
+            file.data[toc + at] ^= 1 << rng.randrange(8)
     return how
 
 
@@ -453,26 +606,26 @@ def crashed_mirrors(rng: random.Random, file: Editable) -> str:
     """Makes a slot whose mirror has another generation or attempt, as crashes leave it, or nearly so."""
     pair = rng.choice([file.live, file.other])
     index, mirror = rng.sample(pair, 2)
-    source = SLOTS[rng.choice([mirror, mirror, *file.live])]
-    page = bytearray(file.data[source:source + 4096])
+    source = file.form.slots[rng.choice([mirror, mirror, *file.live])]
+    page = bytearray(file.data[source:source + SECTOR])
     slot = SLOT.parse(page)
     generation = slot.generation + rng.choice([-2, -2, 2, 2, 0, 0, -1, 1, 4, -4, 3, -3])
-    end = slot.committed_end + rng.choice([0, 0, 65_536, -65_536, -1, 1])
+    end = slot.committed_end + rng.choice([0, 0, file.form.unit, -file.form.unit, -1, 1])
     page[4] = index
     page[5] = rng.choice([slot.flags] * 4 + [0, 1, 2])
     if page[5] == 2 and rng.random() < 0.8:
-        page[32:4080] = bytes(4048)
+        page[32:HASHED] = bytes(HASHED - 32)
     else:
         put(page, 32, end, 8)
     put(page, 24, generation, 8)
-    file.data[SLOTS[index]:SLOTS[index] + 4096] = page
+    file.data[file.form.slots[index]:file.form.slots[index] + SECTOR] = page
     file.rehash_slots(index)
     return f"slot {index}: generation {generation}, end {end:#x}, flags {page[5]}"
 
 
 # The kinds of changes, and how often each is drawn. All but raw_byte, cut_or_longer and copies update every hash.
 KINDS: dict[Callable[[random.Random, Editable], str], int] = {
-    prologue_field: 8, slot_field: 12, toc_field: 40, toc_entries: 6, payload_field: 12, frame_field: 8, program_field: 10,
+    prologue_field: 8, form_of_file: 4, slot_field: 12, toc_field: 40, toc_entries: 8, payload_field: 12, frame_field: 8, program_field: 10,
     raw_byte: 12, cut_or_longer: 6, copies: 6, crashed_mirrors: 6}
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from reference_fields import DTYPES, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of
+from reference_fields import (DTYPES, NAME_INDEX, TENSOR, TENSOR_TABLE, Findings, Refused, hash_of, name_hash, page_hashes,
+                              pages_of)
 from reference_frame import Broken, RanOut, yielded
 from reference_recipe import made
-from reference_toc import LZ4, MAX_ENTRY_SIZE, RECIPE, WEIGHT_BLOB, check_text, leaf_count
+from reference_toc import LEAVES_IN_PAGE, LZ4, MAX_ENTRY_SIZE, RECIPE, WEIGHT_BLOB, check_text, leaf_count, leaf_units
 
 LEAF = 65_536
 MAX_TENSORS = 1_048_576
@@ -75,14 +76,18 @@ def read(container, record) -> bytes:
     raise AssertionError("a broken frame is a finding")
 
 
-def read_whole(container, record) -> bytes:
-    """Returns the bytes of a tensor table or a description. Their own hash is checked instead of leaves, unless they
-    have a codec or come from a recipe."""
+def read_unchecked(container, record) -> bytes:
+    """Returns the bytes of a tensor table or a description, which have hashes of their own instead of leaves. Leaves
+    are checked if they have a codec or come from a recipe."""
     if only_listed(record):
         raise Refused("unsupported", None, None, f"record {record.record_id} is only listed")
     if record.codec or record.flags & RECIPE:
         return read(container, record)
-    data = b"".join(bytes_of_slice(container, entry) for entry in record.slices)
+    return b"".join(bytes_of_slice(container, entry) for entry in record.slices)
+
+
+def read_description_bytes(container, record) -> bytes:
+    data = read_unchecked(container, record)
     if hash_of(data) != record.logical_hash:
         begin = container.tables.segments[record.slices[0].segment].offset + record.slices[0].offset_in_segment
         raise Refused("checksum_mismatch", "F37", begin, f"record {record.record_id} does not match its hash")
@@ -96,35 +101,61 @@ def bytes_of_slice(container, entry) -> bytes:
 
 def checked_slice(container, entry) -> bytes:
     segment = container.tables.segments[entry.segment]
-    holder = container.tables.segments[segment.leaves_segment]
-    begin = holder.offset + 16 * segment.first_leaf
-    leaves = container.data[begin:begin + 16 * leaf_count(segment.size)]
-    if hash_of(leaves) != segment.leaves_hash:
-        raise Refused("checksum_mismatch", "F26", begin, "leaves do not match their hash")
-    for number in range(entry.offset_in_segment // LEAF, leaf_count(entry.offset_in_segment + entry.size)):
+    wanted = range(entry.offset_in_segment // LEAF, leaf_count(entry.offset_in_segment + entry.size))
+    for number, leaf in leaves_of(container, segment, wanted):
         at = segment.offset + number * LEAF
         piece = container.data[at:min(at + LEAF, segment.offset + segment.size)]
-        if hash_of(piece) != leaves[16 * number:16 * number + 16]:
+        if hash_of(piece) != leaf:
             raise Refused("checksum_mismatch", "F26", at, BAD_LEAF)
     return bytes_of_slice(container, entry)
 
 
-def tensors_of(container, blob) -> list[SimpleNamespace] | None:
+def leaves_of(container, segment, wanted: range) -> list[tuple[int, bytes]]:
+    """Returns the numbers and the hashes of these leaves, after checking the hashes themselves."""
+    count = leaf_count(segment.size)
+    if count == 1:
+        return [(0, segment.leaves_hash)]
+    begin = container.tables.segments[segment.leaves_segment].offset + 16 * segment.first_leaf
+    stored = container.data[begin:begin + 16 * leaf_units(count)]
+    hashes = [stored[at:at + 16] for at in range(0, len(stored), 16)]
+    top = hashes[:count] if count <= LEAVES_IN_PAGE else hashes[count:]
+    if hash_of(b"".join(top)) != segment.leaves_hash:
+        raise Refused("checksum_mismatch", "F26", begin, "leaves do not match their hash")
+    for page in sorted({number // LEAVES_IN_PAGE for number in wanted}) if count > LEAVES_IN_PAGE else ():
+        first = LEAVES_IN_PAGE * page
+        if hash_of(b"".join(hashes[first:min(first + LEAVES_IN_PAGE, count)])) != top[page]:
+            raise Refused("checksum_mismatch", "F26", begin + 16 * first, "a page of leaves does not match its hash")
+    return [(number, hashes[number]) for number in wanted]
+
+
+def tensors_of(container, blob, whole: bool = False) -> list[SimpleNamespace] | None:
     """Returns the tensors of a weight blob, or None if nothing describes it. The bytes of the blob itself are not
-    read."""
-    by_id = {record.record_id: record for record in container.tables.records}
-    tables = [by_id[reference.from_record] for reference in container.tables.references
-              if reference.kind == 2 and reference.to_record == blob.record_id]
-    if blob.type != WEIGHT_BLOB or not tables:
+    read. `whole`: the reader reads its table as a whole, and so compares the hash of the record, too."""
+    if blob.type != WEIGHT_BLOB:
         return None
+    by_id = {record.record_id: record for record in container.tables.records}
+    binding = next((reference for reference in container.tables.references
+                    if reference.kind == 2 and reference.to_record == blob.record_id), None)
+    if binding is None:
+        return None
+    table = by_id[binding.from_record]
     prologue = container.header.prologue
-    newer_fields = bool(prologue.ro_compat_features or prologue.compat_features)
-    return read_tensor_table(read_whole(container, tables[0]), blob.logical_size, newer_fields)
-
-
-def read_tensor_table(data: bytes, blob_size: int, newer_fields: bool) -> list[SimpleNamespace]:
     findings = Findings()
-    findings.newer_fields = newer_fields
+    findings.newer_fields = bool(prologue.ro_compat_features or prologue.compat_features)
+    data = read_unchecked(container, table)
+    try:
+        tensors = read_tensor_table(data, blob.logical_size, binding.table_hash, findings)
+        if not whole or hash_of(data) == table.logical_hash:
+            return tensors
+    except Refused as refused:
+        findings += [] if refused in findings else [refused]
+    if hash_of(data) != table.logical_hash:
+        findings.add("F37", "a tensor table does not match its hash", code="checksum_mismatch")
+    findings.stop_if_any()
+    raise AssertionError("a refusal is a finding")
+
+
+def read_tensor_table(data: bytes, blob_size: int, table_hash: bytes, findings: Findings) -> list[SimpleNamespace]:
     if len(data) > MAX_TENSOR_TABLE:
         raise Refused("limit_exceeded", "F33", None, "a tensor table above its limit")
     if len(data) < TENSOR_TABLE.size:
@@ -132,7 +163,7 @@ def read_tensor_table(data: bytes, blob_size: int, newer_fields: bool) -> list[S
     head = TENSOR_TABLE.parse(data)
     if head.magic != b"CTXN":
         findings.add("F33", "no tensor table", code="bad_magic")
-    longer = newer_fields and TENSOR.size < head.entry_size <= MAX_ENTRY_SIZE
+    longer = findings.newer_fields and TENSOR.size < head.entry_size <= MAX_ENTRY_SIZE
     if head.entry_size != TENSOR.size and not longer:
         findings.add("F33", "entries of another size")
     if head.version != 1:
@@ -142,14 +173,22 @@ def read_tensor_table(data: bytes, blob_size: int, newer_fields: bool) -> list[S
     if head.blob_size != blob_size:
         findings.add("F37", "the tensor table is for a blob of another size")
     TENSOR_TABLE.check_zeros(head, findings, "tensor table")
-    names_at = TENSOR_TABLE.size + head.count * head.entry_size
+    entries_at = TENSOR_TABLE.size + 16 * head.page_count
+    index_at = entries_at + head.count * head.entry_size
+    names_at = index_at + NAME_INDEX.size * head.count
+    if head.page_count != pages_of(names_at + head.names_size - entries_at):
+        findings.add("F33", "another number of pages than the table has")
+    if hash_of(data[:entries_at]) != table_hash:
+        findings.add("F46", "the head does not match the hash in the reference", code="checksum_mismatch")
+    if b"".join(page_hashes(data[entries_at:])) != data[TENSOR_TABLE.size:entries_at]:
+        findings.add("F46", "a page does not match its hash", code="checksum_mismatch")
     if names_at + head.names_size > len(data):
-        findings.add("F33", "entries and names end behind the table", code="truncated")
+        findings.add("F33", "entries, index and names end behind the table", code="truncated")
     if names_at + head.names_size < len(data):
         findings.add("F33", "bytes behind the names", code="trailing_data")
     findings.stop_if_any()
     names = data[names_at:]
-    tensors = [TENSOR.parse(data, TENSOR_TABLE.size + number * head.entry_size) for number in range(head.count)]
+    tensors = [TENSOR.parse(data, entries_at + number * head.entry_size) for number in range(head.count)]
     next_name, before = 0, None
     for tensor in tensors:
         check_tensor(tensor, blob_size, findings)
@@ -164,6 +203,10 @@ def read_tensor_table(data: bytes, blob_size: int, newer_fields: bool) -> list[S
         next_name, before = tensor.name_offset + tensor.name_size, tensor.text
     if next_name != len(names):
         findings.add("F30", "names of tensors do not fill their region")
+    index = [NAME_INDEX.parse(data, at) for at in range(index_at, names_at, NAME_INDEX.size)]
+    expected = sorted((name_hash(tensor.text), number) for number, tensor in enumerate(tensors))
+    if [(row.hash, row.record) for row in index] != expected:
+        findings.add("F46", "the index does not say what the names are")
     reach, reached_by_alias = 0, True
     for tensor in sorted((one for one in tensors if one.size_bytes), key=lambda one: one.offset_in_blob):
         alias = bool(tensor.flags & 1)
@@ -288,7 +331,7 @@ NOTE_FIELDS = ("device", "tool", "metric", "value", "date")
 
 def description_of(container) -> dict:
     record = next(record for record in container.tables.records if record.type == 6)
-    return read_description(read_whole(container, record))
+    return read_description(read_description_bytes(container, record))
 
 
 def read_description(data: bytes) -> dict:

@@ -1,21 +1,25 @@
-"""Sections 4 and 5 of docs/format.md: the table of contents, and every rule that a reader applies to it at open."""
+"""Sections 4 and 5 of docs/format.md: the table of contents, and every rule that a strict reader applies to it at
+open."""
 
 from __future__ import annotations
 
 import itertools
 from types import SimpleNamespace
 
-from reference_fields import (DIRECTORY_ENTRY, GENERATION, HEADER_SIZE, KEY, LEAF_SIZES, NO_SEGMENT, RECORD, REFERENCE,
-                              SEGMENT, SHA256, SLICE, TABLES, TOC_HEADER, VERSION, XXH3, Findings, align_up)
+from reference_fields import (DIRECTORY_ENTRY, GENERATION, KEY, LEAF_SIZES, NAME_INDEX, NONE, PAGE_HASHES, RECORD,
+                              RECORD_DIGEST, REFERENCE, SEGMENT, SEGMENT_DIGEST, SHA256, SLICE, TABLES, TOC_HEADER, VERSION,
+                              XXH3, Findings, align_up, name_hash, pages_of)
 
-ENTRIES = (SEGMENT, RECORD, SLICE, KEY, REFERENCE, GENERATION, None)
-LIMITS = (8192, 4096, 65_536, 8192, 8192, 1024, 8_388_608)
-MAX_TOC_SIZE = 8_388_608
+ENTRIES = (SEGMENT, RECORD, SLICE, KEY, REFERENCE, GENERATION, RECORD_DIGEST, SEGMENT_DIGEST, NAME_INDEX, None)
+MAX_TOC_SIZE = 67_108_864
+LIMITS = (131_072, 65_536, 262_144, 65_536, 131_072, 1024, 65_536, 131_072, 65_536, MAX_TOC_SIZE)
 MAX_FILE_SIZE = 140_737_488_355_328
 MAX_DESCRIPTION = 1_048_576
 MAX_ENTRY_SIZE = 4096
+LEAVES_IN_PAGE = 4096
 PAYLOAD, PACKED, LEAVES, DEAD = 1, 2, 3, 4
 CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL, DESCRIPTION, OPAQUE = 1, 2, 3, 5, 6, 7
+HAS_SHA256 = 1  # flags of the TOC's header
 READ_IN_PLACE = (CONTEXT_BINARY, WEIGHT_BLOB, TENSOR_TABLE, WRAPPER_MODEL)
 LZ4 = 1
 IGNORABLE, MUST_MAP, RECIPE = 1, 2, 4
@@ -23,43 +27,49 @@ NAME_FIELDS = ("group", "unit", "backend", "part", "arch", "features", "variant"
 
 
 def read_toc_tables(toc: bytes, header, findings: Findings) -> SimpleNamespace:
-    tables = split(toc, header, findings)
+    """Requires: the head of `toc` was checked, and `findings` has what is wrong with it."""
     findings.stop_if_any()
+    tables = split(toc)
     names = Names(tables.names, findings)
-    check_segments(tables.segments, header, findings)
+    check_segments(tables, header, findings)
     check_extents(tables.segments, header, findings)
-    for algorithm in LEAF_SIZES:
-        check_leaves(tables.segments, algorithm, findings)
+    check_leaves(tables.segments, tables.segments, XXH3, findings)
+    if tables.segment_digests:
+        check_leaves(tables.segments, tables.segment_digests, SHA256, findings)
     check_records(tables, header, names, findings)
     check_keys(tables, names, findings)
-    check_references(tables, header, findings)
+    check_references(tables, findings)
     check_generations(tables.generations, header, findings)
+    check_paths(tables, findings)
     if not header.prologue.ro_compat_features:
         names.check_all_used(findings)
     tables.texts = names.texts
     return tables
 
 
-def split(toc: bytes, header, findings: Findings) -> SimpleNamespace:
-    if len(toc) < 296:
-        findings.add("F12", "the TOC is smaller than its header and directory")
-        return SimpleNamespace()
-    head = TOC_HEADER.parse(toc)
-    if head.magic != b"CTXT":
+def check_head(head: bytes, header, findings: Findings) -> None:
+    """Checks the header and the directory of a TOC. Requires: the slot's two sizes fit together."""
+    slot = header.slot
+    said = TOC_HEADER.parse(head)
+    if said.magic != b"CTXT":
         findings.add("F12", "the TOC has no magic")
-    if head.table_count != 7:
-        findings.add("F40", "the TOC has not seven tables")
-    if head.uuid != header.prologue.uuid:
+    if said.table_count != 10:
+        findings.add("F40", "the TOC has not ten tables")
+    if said.uuid != header.prologue.uuid:
         findings.add("F37", "the TOC has another uuid than the prologue")
-    if head.generation != header.slot.generation:
+    if said.generation != slot.generation:
         findings.add("F37", "the TOC has another generation than the slot")
-    if head.toc_size != header.slot.toc_size:
-        findings.add("F12", "the TOC has another size than the slot says")
-    TOC_HEADER.check_zeros(head, findings, "TOC header")
-    tables = SimpleNamespace()
-    begin = expected = 296
-    for number, (name, struct, limit) in enumerate(zip(TABLES, ENTRIES, LIMITS)):
-        entry = DIRECTORY_ENTRY.parse(toc, 128 + 24 * number)
+    if (said.toc_size, said.head_size) != (slot.toc_size, slot.toc_head_size):
+        findings.add("F12", "the TOC has other sizes than the slot says")
+    pages = pages_of(slot.toc_size - slot.toc_head_size)
+    if said.page_count != pages:
+        findings.add("F12", "the TOC has another number of pages than it says")
+    if slot.toc_head_size != PAGE_HASHES + (48 if said.flags & HAS_SHA256 else 16) * pages:
+        findings.add("F12", "the head has another size than its flags say")
+    TOC_HEADER.check_zeros(said, findings, "TOC header")
+    findings.add_unknown_bits(said.flags, HAS_SHA256, "TOC header")
+    expected, counts = slot.toc_head_size, {}
+    for name, struct, limit, entry in zip(TABLES, ENTRIES, LIMITS, directory(head)):
         size = struct.size if struct else 1
         if findings.newer_fields and struct and struct.size < entry.entry_size <= MAX_ENTRY_SIZE:
             size = entry.entry_size
@@ -70,16 +80,37 @@ def split(toc: bytes, header, findings: Findings) -> SimpleNamespace:
             findings.add("F12", f"too many {name}", code="limit_exceeded")
         if entry.offset != expected:
             findings.add("F40", f"{name} do not start where the table before ends")
-        begin, expected = expected, expected + entry.count * size
-        if expected > len(toc):
-            findings.add("F12", f"{name} end behind the TOC")
-            break
+        counts[name] = entry.count
+        expected += entry.count * size
+    if expected != slot.toc_size:
+        findings.add("F12", "the tables do not end with the TOC")
+    check_counts(counts, bool(said.flags & HAS_SHA256), header.signed, findings)
+
+
+def check_counts(counts: dict[str, int], has_sha256: bool, signed: bool, findings: Findings) -> None:
+    for digests, table in (("record_digests", "records"), ("segment_digests", "segments")):
+        if counts[digests] not in (0, counts[table]):
+            findings.add("F44", f"{digests} for some {table}")
+        if bool(counts[digests]) != has_sha256:
+            findings.add("F44", f"{digests} are not what the flags of the TOC say")
+    if signed and not has_sha256:
+        findings.add("F44", "a signed TOC without SHA-256")
+    if counts["name_index"] != counts["records"]:
+        findings.add("F45", "the name index has not one row for each record")
+
+
+def directory(head: bytes) -> list[SimpleNamespace]:
+    return [DIRECTORY_ENTRY.parse(head, TOC_HEADER.size + DIRECTORY_ENTRY.size * number) for number in range(len(TABLES))]
+
+
+def split(toc: bytes) -> SimpleNamespace:
+    tables = SimpleNamespace()
+    for name, struct, entry in zip(TABLES, ENTRIES, directory(toc)):
+        end = entry.offset + entry.count * entry.entry_size
         if struct:
-            setattr(tables, name, [struct.parse(toc, at) for at in range(begin, expected, size)])
+            setattr(tables, name, [struct.parse(toc, at) for at in range(entry.offset, end, entry.entry_size)])
         else:
-            tables.names = toc[begin:expected]
-    if expected < len(toc):
-        findings.add("F12", "bytes behind the last table")
+            tables.names = toc[entry.offset:end]
     return tables
 
 
@@ -137,15 +168,16 @@ def check_order(findings: Findings, what: str, sort_keys: list) -> None:
         findings.add("F15", f"{what} are out of order")
 
 
-def check_segments(segments: list, header, findings: Findings) -> None:
+def check_segments(tables, header, findings: Findings) -> None:
+    segments = tables.segments
     check_order(findings, "segments", [segment.offset for segment in segments])
     for segment in segments:
         what = f"segment at {segment.offset:#x}"
         SEGMENT.check_zeros(segment, findings, what)
         if segment.kind not in (PAYLOAD, PACKED, LEAVES, DEAD):
             findings.add("F19", f"{what}: unknown kind", code="unsupported")
-        least = 16 if segment.kind == DEAD else header.prologue.extent_log2
-        if segment.alignment_log2 not in (16, 21) or segment.alignment_log2 < least:
+        least = header.form.unit_log2 if segment.kind == DEAD else header.prologue.extent_log2
+        if segment.alignment_log2 not in (12, 16, 21) or segment.alignment_log2 < least:
             findings.add("F21", f"{what}: its alignment is none of a segment of this file")
         if segment.alignment_log2 > 63 or segment.offset % (1 << segment.alignment_log2):
             findings.add("F21", f"{what}: not on its own alignment")
@@ -156,23 +188,36 @@ def check_segments(segments: list, header, findings: Findings) -> None:
             findings.add("F22", f"{what}: empty or too large", code="limit_exceeded")
         if not 1 <= segment.generation <= header.slot.generation:
             findings.add("F37", f"{what}: written by generation {segment.generation}")
-        has_sha256 = segment.sha_leaves_segment != NO_SEGMENT
-        if has_sha256 != any(segment.leaves_sha256) or (segment.sha_first_leaf and not has_sha256):
-            findings.add("F44", f"{what}: half of what SHA-256 leaves need")
-        if header.signed and segment.kind in (PAYLOAD, PACKED) and not has_sha256:
-            findings.add("F44", f"{what}: without SHA-256 leaves, and the TOC is signed")
         if segment.kind == DEAD and header.sealed:
             findings.add("F36", f"{what}: DEAD in a sealed file")
+    for segment, digest in zip(segments, tables.segment_digests):
+        check_segment_digest(segment, digest, header.signed, findings)
+
+
+def check_segment_digest(segment, digest, signed: bool, findings: Findings) -> None:
+    what = f"digest of the segment at {segment.offset:#x}"
+    SEGMENT_DIGEST.check_zeros(digest, findings, what)
+    payload = segment.kind in (PAYLOAD, PACKED)
+    names_leaves = digest.leaves_segment != NONE
+    if digest.first_leaf and not names_leaves:
+        findings.add("F44", f"{what}: a first leaf in no segment")
+    has_sha256 = any(digest.leaves_sha256)
+    if names_leaves != (payload and has_sha256 and leaf_count(segment.size) > 1):
+        findings.add("F44", f"{what}: half of what SHA-256 leaves need")
+    if not payload and any(digest.leaves_sha256):
+        findings.add("F44", f"{what}: of a segment without leaves")
+    if signed and payload and not any(digest.leaves_sha256):
+        findings.add("F44", f"{what}: zero, and the TOC is signed")
 
 
 def check_extents(segments: list, header, findings: Findings) -> None:
     end = header.slot.committed_end
     extents = [(segment.offset, segment.size, segment.alignment_log2) for segment in segments]
-    extents += [(place, header.slot.toc_size, 16) for place in (header.slot.toc_offset0, header.slot.toc_offset1)]
-    if any(offset < HEADER_SIZE or size > end or offset > end - size for offset, size, _ in extents):
+    extents += [(place, header.slot.toc_size, header.form.unit_log2) for place in (header.slot.toc_offset0, header.slot.toc_offset1)]
+    if any(offset < header.form.header_size or size > end or offset > end - size for offset, size, _ in extents):
         findings.add("F16", "an extent lies outside of the file")
     extents.sort()
-    expected = HEADER_SIZE
+    expected = header.form.header_size
     for offset, size, alignment_log2 in extents:
         if offset < expected:
             findings.add("F16", f"extents overlap at {offset:#x}", offset)
@@ -187,34 +232,42 @@ def leaf_count(size: int) -> int:
     return (size + 65_535) // 65_536
 
 
-def check_leaves(segments: list, algorithm: int, findings: Findings) -> None:
+def leaf_units(leaves: int) -> int:
+    """Returns how many hashes a leaf range stores."""
+    if leaves < 2:
+        return 0
+    return leaves + (-(-leaves // LEAVES_IN_PAGE) if leaves > LEAVES_IN_PAGE else 0)
+
+
+def check_leaves(segments: list, rows: list, algorithm: int, findings: Findings) -> None:
+    """Checks the places of leaf ranges. `rows`: for each segment, the row that says where its leaves are."""
     ends: dict[int, int] = {number: 0 for number, segment in enumerate(segments)
                             if segment.kind == LEAVES and segment.hash_algorithm == algorithm}
     some_dead = any(segment.kind == DEAD for segment in segments)
     size = LEAF_SIZES[algorithm]
-    for segment in segments:
+    for segment, row in zip(segments, rows):
         what = f"segment at {segment.offset:#x}"
-        number, first = ((segment.leaves_segment, segment.first_leaf) if algorithm == XXH3
-                         else (segment.sha_leaves_segment, segment.sha_first_leaf))
-        if segment.kind in (LEAVES, DEAD):
-            if number != NO_SEGMENT or first:
-                findings.add("F26", f"{what}: it has no leaves, but says where they are")
-            if segment.kind == DEAD and any(segment.leaves_hash):
-                findings.add("F20", f"{what}: DEAD with a hash")
-            if segment.kind == LEAVES and segment.hash_algorithm == algorithm and segment.size % size:
-                findings.add("F26", f"{what}: a part of a leaf")
-        elif segment.kind in (PAYLOAD, PACKED):
-            if algorithm == SHA256 and number == NO_SEGMENT:
-                continue  # reported as F44 if it is wrong
-            if number not in ends:
-                findings.add("F26", f"{what}: its leaves are in no LEAVES segment for them")
-                continue
-            before, count = ends[number], leaf_count(segment.size)
-            if first < before or (first > before and not some_dead):
-                findings.add("F26", f"{what}: its leaves do not follow those before")
-            if (first + count) * size > segments[number].size:
-                findings.add("F26", f"{what}: its leaves end behind their segment")
-            ends[number] = first + count
+        number, first = row.leaves_segment, row.first_leaf
+        if segment.kind == DEAD and any(segment.leaves_hash):
+            findings.add("F20", f"{what}: DEAD with a hash")
+        if segment.kind == LEAVES and segment.hash_algorithm == algorithm and segment.size % size:
+            findings.add("F26", f"{what}: a part of a leaf")
+        units = leaf_units(leaf_count(segment.size))
+        if segment.kind not in (PAYLOAD, PACKED) or not units:
+            if number != NONE or first:
+                findings.add("F26", f"{what}: it has no leaf range, but says where it is")
+            continue
+        if algorithm == SHA256 and number == NONE:
+            continue  # reported as F44 if it is wrong
+        if number not in ends:
+            findings.add("F26", f"{what}: its leaves are in no LEAVES segment for them")
+            continue
+        before = ends[number]
+        if first < before or (first > before and not some_dead):
+            findings.add("F26", f"{what}: its leaves do not follow those before")
+        if (first + units) * size > segments[number].size:
+            findings.add("F26", f"{what}: its leaves end behind their segment")
+        ends[number] = first + units
     if not some_dead and any(end * size != segments[number].size for number, end in ends.items()):
         findings.add("F26", "leaves do not fill their segment")
 
@@ -232,8 +285,6 @@ def check_records(tables, header, names: Names, findings: Findings) -> None:
         record.text = names.of(record.name, findings, what)
         record.first_byte = None
         check_record(record, what, findings)
-        if header.signed and not any(record.logical_sha256):
-            findings.add("F44", f"{what}: without SHA-256, and the TOC is signed")
         if not record.text:
             findings.add("F29", f"{what} has no name")
         if record.text in seen:
@@ -250,6 +301,8 @@ def check_records(tables, header, names: Names, findings: Findings) -> None:
         check_slices(record, what, segments, 1 << header.prologue.granule_log2, used, findings)
         if record.flags & RECIPE:
             check_recipe(record, what, segments, findings)
+    if header.signed and not all(any(digest.logical_sha256) for digest in tables.record_digests):
+        findings.add("F44", "a record without SHA-256, and the TOC is signed")
     if next_slice != len(slices):
         findings.add("F15", "a slice that belongs to no record")
     for entry in slices:
@@ -363,7 +416,7 @@ def version_numbers(version: SimpleNamespace) -> tuple[int, ...]:
     return version.major_version, version.minor_version, version.patch_version, version.build_version
 
 
-def check_references(tables, header, findings: Findings) -> None:
+def check_references(tables, findings: Findings) -> None:
     by_id = {record.record_id: record for record in tables.records}
     described = dict.fromkeys((record.record_id for record in tables.records if record.type == TENSOR_TABLE), 0)
     check_order(findings, "references", [(reference.from_record, reference.kind, reference.role, reference.to_record)
@@ -383,15 +436,15 @@ def check_references(tables, header, findings: Findings) -> None:
             findings.add("F27", f"{what}: to something else than a weight blob", code="bad_reference")
         if target is not None and target.logical_hash != reference.bound_hash:
             findings.add("F27", f"{what}: bound to other weights", code="bad_reference")
-        if not any(reference.bound_sha256):
-            if header.signed:
-                findings.add("F44", f"{what}: without SHA-256, and the TOC is signed")
-        elif target is not None and target.logical_sha256 != reference.bound_sha256:
-            findings.add("F27", f"{what}: its SHA-256 is bound to other weights", code="bad_reference")
+        if reference.kind != 2 and any(reference.table_hash):
+            findings.add("F20", f"{what}: the hash of a tensor table")
         if reference.kind == 2 and reference.from_record in described:
             described[reference.from_record] += 1
     if any(count != 1 for count in described.values()):
         findings.add("F27", "a tensor table describes not exactly one blob", code="bad_reference")
+    blobs = [reference.to_record for reference in tables.references if reference.kind == 2]
+    if len(set(blobs)) < len(blobs):
+        findings.add("F27", "several tensor tables describe one blob", code="bad_reference")
 
 
 def check_generations(generations: list, header, findings: Findings) -> None:
@@ -401,6 +454,31 @@ def check_generations(generations: list, header, findings: Findings) -> None:
         GENERATION.check_zeros(entry, findings, what)
         if not 1 <= entry.number < header.slot.generation:
             findings.add("F15", f"{what}: not from 1 to the one before the present one")
-        if entry.committed_end > header.slot.committed_end or entry.toc_offset < HEADER_SIZE or (
+        if entry.committed_end > header.slot.committed_end or entry.toc_offset < header.form.header_size or (
                 entry.toc_size > min(MAX_TOC_SIZE, entry.committed_end) or entry.toc_offset > entry.committed_end - entry.toc_size):
             findings.add("F11", f"{what}: its TOC is not inside of it")
+        if not PAGE_HASHES < entry.toc_head_size < entry.toc_size:
+            findings.add("F11", f"{what}: its head is not a part of its TOC")
+
+
+def check_paths(tables, findings: Findings) -> None:
+    """Checks the facts that shorten a reader's way: `key` and `link` of records, and the name index (F45)."""
+    key_of, first_reference, table_of, index_of = {}, {}, {}, {}
+    for index, record in enumerate(tables.records):
+        index_of.setdefault(record.record_id, index)
+    for index, key in enumerate(tables.keys):
+        key_of.setdefault(key.record_id, index)
+    for index, reference in enumerate(tables.references):
+        first_reference.setdefault(reference.from_record, index)
+        if reference.kind == 2:
+            table_of.setdefault(reference.to_record, index_of.get(reference.from_record, NONE))
+    for record in tables.records:
+        what = f"record {record.record_id}"
+        if record.key != key_of.get(record.record_id, NONE):
+            findings.add("F45", f"{what}: another key than its own")
+        links = table_of if record.type == WEIGHT_BLOB else first_reference
+        if record.link != links.get(record.record_id, NONE):
+            findings.add("F45", f"{what}: a link to another row")
+    expected = sorted((name_hash(record.text), index) for index, record in enumerate(tables.records))
+    if [(row.hash, row.record) for row in tables.name_index] != expected:
+        findings.add("F45", "the name index does not say what the names are")

@@ -186,7 +186,7 @@ def test_the_schema_of_descriptions_is_repeated_word_for_word():
     ("| 24 | 8 | generation |", "| 24 | 8 | epoch |"),
     ("(`SliceEntry`, 24 bytes)", "(`SliceEntry`, 32 bytes)"),
     ("| 8 | 8 | offset_in_segment |", "| 4 | 8 | offset_in_segment |"),
-    ("| segments | 8192 |", "| segments | 8191 |"),
+    ("| segments | 131072 |", "| segments | 131071 |"),
     ("| F16 | extents", "| F16 | all extents"),
     ("version 1.0", "version 1.1"),
 ])

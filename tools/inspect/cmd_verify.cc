@@ -176,7 +176,7 @@ void add_verify(CLI::App& app, Outcome& outcome) {
                {.purpose = "Check every byte of a container, of one record, or of a range",
                 .synopsis = "fatctx verify FILE [options]",
                 .examples = {"fatctx verify model.fatctx", "fatctx verify model.fatctx --record weights --json",
-                             "fatctx verify model.fatctx --range 0x30000:65536",
+                             "fatctx verify model.fatctx --range 0x6000:4096",
                              "fatctx verify model.fatctx --onnx model_ctx.onnx"},
                 .more = "docs/cli/inspect.md; the rules a finding names are in docs/format.md"});
   command->add_option("FILE", flags->path, "The container")->required();
