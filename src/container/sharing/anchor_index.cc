@@ -4,13 +4,14 @@
 #include <cstring>
 #include <utility>
 
-#include "container/sharing/gear.h"
+#include "container/sharing/gear_scan.h"
 #include "container/sharing/parallel.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::uint64_t kAnchorUnit = std::uint64_t{4} << 20;
+constexpr std::size_t kAheadOfAdd = 16;  // anchors whose slots are fetched while others are added
 constexpr unsigned kFirstLog2 = 10;
 constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // the low bits of a rolling value depend on few bytes
 
@@ -20,6 +21,10 @@ std::size_t AnchorIndex::slot_of(std::uint64_t rolling) const noexcept {
   auto at = static_cast<std::size_t>(rolling * kSpread >> (64 - log2_));
   while (slots_[at].place != kNoPlace && slots_[at].rolling != rolling) at = (at + 1) & (slots_.size() - 1);
   return at;
+}
+
+void AnchorIndex::fetch(std::uint64_t rolling) const noexcept {
+  if (!slots_.empty()) __builtin_prefetch(&slots_[static_cast<std::size_t>(rolling * kSpread >> (64 - log2_))]);
 }
 
 std::uint64_t AnchorIndex::find(std::uint64_t rolling) const noexcept {
@@ -57,18 +62,29 @@ Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor
   const std::uint64_t from = unit.offset - std::min<std::uint64_t>(unit.offset, kGearWindow);
   std::vector<std::byte> buffer(static_cast<std::size_t>(unit.offset + unit.size - from));
   FATCTX_TRY(bytes.read_at(from, buffer));
-  std::uint64_t rolling = 0;
   std::uint64_t last = unit.offset;  // end of the last anchor
-  for (std::size_t i = 0; i < buffer.size(); ++i) {
-    rolling = roll(rolling, buffer[i]);
-    const std::uint64_t end = from + i + 1;
-    const bool anchor = (rolling & kAnchorMask) == 0;
-    const bool forced = end >= last + kMaxAnchorGap;
-    if ((!anchor && !forced) || end <= unit.offset || end < kGearWindow) continue;
-    const bool same = constant(ByteView(buffer).subspan(i + 1 - kGearWindow, kGearWindow));
-    if (!same) anchors.push_back({rolling, end});
-    if (!same || forced) last = end;
+  const auto take = [&](std::uint64_t rolling, std::size_t at, bool forced) {
+    const bool same = constant(ByteView(buffer).subspan(at - kGearWindow, kGearWindow));
+    if (!same) anchors.push_back({rolling, from + at});
+    if (!same || forced) last = from + at;
+  };
+  // Sets the anchors in front of `end` that no bytes ask for.
+  const auto force = [&](std::uint64_t end) {
+    while (last + kMaxAnchorGap < end) {
+      const auto at = static_cast<std::size_t>(last + kMaxAnchorGap - from);
+      take(rolling_before(buffer, at), at, true);
+    }
+  };
+  GearScan gear(kAnchorLog2);
+  // The first window that ends in the unit, or the first one of all.
+  const std::uint64_t least = std::max<std::uint64_t>(unit.offset + 1, kGearWindow);
+  for (std::size_t first = static_cast<std::size_t>(least - from); first <= buffer.size(); first += kGearUnit) {
+    for (const GearHit& hit : gear.find(buffer, first, std::min(first + kGearUnit - 1, buffer.size()))) {
+      force(from + hit.end);
+      take(hit.rolling, hit.end, from + hit.end == last + kMaxAnchorGap);
+    }
   }
+  force(from + buffer.size() + 1);
   return Done{};
 }
 
@@ -84,7 +100,11 @@ Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t p
       return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, found[at]);
     }));
     for (std::size_t at = 0; at < count; ++at) {
-      for (const Anchor& anchor : found[at]) index.add(anchor.rolling, place + anchor.end);
+      const std::vector<Anchor>& anchors = found[at];
+      for (std::size_t i = 0; i < anchors.size(); ++i) {
+        if (i + kAheadOfAdd < anchors.size()) index.fetch(anchors[i + kAheadOfAdd].rolling);
+        index.add(anchors[i].rolling, place + anchors[i].end);
+      }
     }
     done = std::min(bytes.size(), done + count * kAnchorUnit);
   }
