@@ -91,23 +91,33 @@ Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor
 }  // namespace
 
 Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place, unsigned threads) {
-  std::vector<std::vector<Anchor>> found(threads);
-  for (std::uint64_t done = 0; done < bytes.size();) {
-    const std::uint64_t left = (bytes.size() - done + kAnchorUnit - 1) / kAnchorUnit;
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(threads, left));
-    FATCTX_TRY(for_each_index(threads, count, [&](std::size_t at) {
-      const std::uint64_t from = done + at * kAnchorUnit;
-      return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, found[at]);
-    }));
-    for (std::size_t at = 0; at < count; ++at) {
-      const std::vector<Anchor>& anchors = found[at];
+  const auto add = [&](const std::vector<std::vector<Anchor>>& found) {
+    for (const std::vector<Anchor>& anchors : found) {
       for (std::size_t i = 0; i < anchors.size(); ++i) {
         if (i + kAheadOfAdd < anchors.size()) index.fetch(anchors[i + kAheadOfAdd].rolling);
         index.add(anchors[i].rolling, place + anchors[i].end);
       }
     }
+  };
+  // One thread adds the anchors of some units in their order while others find those of the next units.
+  std::vector<std::vector<Anchor>> found;
+  std::vector<std::vector<Anchor>> next(threads);
+  for (std::uint64_t done = 0; done < bytes.size();) {
+    const std::uint64_t left = (bytes.size() - done + kAnchorUnit - 1) / kAnchorUnit;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(threads, left));
+    next.resize(count);
+    FATCTX_TRY(for_each_index(threads, count + 1, [&](std::size_t at) -> Status {
+      if (at == 0) {
+        add(found);
+        return Done{};
+      }
+      const std::uint64_t from = done + (at - 1) * kAnchorUnit;
+      return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, next[at - 1]);
+    }));
+    std::swap(found, next);
     done = std::min(bytes.size(), done + count * kAnchorUnit);
   }
+  add(found);
   bytes.close();
   return Done{};
 }

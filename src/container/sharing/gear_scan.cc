@@ -19,25 +19,39 @@ std::uint64_t rolling_before(ByteView bytes, std::size_t end) noexcept {
 std::span<const GearHit> GearScan::find(ByteView bytes, std::size_t first, std::size_t last) {
   const std::size_t length = (last - first + 1) / kStretches;
   const std::uint64_t limit = limit_;
-  std::array<std::uint64_t, kStretches> rolling = {};
-  std::array<const std::byte*, kStretches> next = {};  // the last byte of the first window of each stretch
-  for (std::size_t s = 0; s < kStretches; ++s) {
-    hits_[s].clear();
-    rolling[s] = warm_up(bytes, first + s * length);
-    next[s] = bytes.data() + (first + s * length - 1);
-  }
-  for (std::size_t i = 0; i < length; ++i) {
-    for (std::size_t s = 0; s < kStretches; ++s) {
-      rolling[s] = roll(rolling[s], next[s][i]);
-      if (rolling[s] < limit) [[unlikely]]
-        hits_[s].push_back({rolling[s], first + s * length + i});
+  for (std::vector<GearHit>& hits : hits_) hits.clear();
+  const std::size_t rest = first + kStretches * length;
+  if (length != 0) {
+    // Variables of their own, and not an array, so that they stay in registers.
+    const std::size_t second = first + length;
+    const std::size_t third = second + length;
+    const std::size_t fourth = third + length;
+    std::uint64_t a = warm_up(bytes, first);
+    std::uint64_t b = warm_up(bytes, second);
+    std::uint64_t c = warm_up(bytes, third);
+    std::uint64_t d = warm_up(bytes, fourth);
+    const std::byte* const next = bytes.data() + (first - 1);  // the last byte of the first window
+    for (std::size_t i = 0; i < length; ++i) {
+      a = roll(a, next[i]);
+      b = roll(b, next[i + length]);
+      c = roll(c, next[i + 2 * length]);
+      d = roll(d, next[i + 3 * length]);
+      if (a < limit) [[unlikely]]
+        hits_[0].push_back({a, first + i});
+      if (b < limit) [[unlikely]]
+        hits_[1].push_back({b, second + i});
+      if (c < limit) [[unlikely]]
+        hits_[2].push_back({c, third + i});
+      if (d < limit) [[unlikely]]
+        hits_[3].push_back({d, fourth + i});
     }
   }
-  std::uint64_t value = rolling.back();
-  if (length == 0) value = warm_up(bytes, first);
-  for (std::size_t end = first + kStretches * length; end <= last; ++end) {
-    value = roll(value, bytes[end - 1]);
-    if (value < limit) hits_.back().push_back({value, end});
+  if (rest <= last) {
+    std::uint64_t rolling = warm_up(bytes, rest);
+    for (std::size_t end = rest; end <= last; ++end) {
+      rolling = roll(rolling, bytes[end - 1]);
+      if (rolling < limit) hits_[3].push_back({rolling, end});
+    }
   }
   for (std::size_t s = 1; s < kStretches; ++s) hits_[0].insert(hits_[0].end(), hits_[s].begin(), hits_[s].end());
   return hits_[0];

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "container/format/hash.h"
+#include "container/sharing/stored_bytes.h"
 
 namespace fatctx::container {
 namespace {
@@ -148,7 +149,7 @@ Result<bool> equal_bytes(const Input& a, const Input& b) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(unit, a.size() - at));
     FATCTX_TRY(a.read_at(at, std::span(left).first(size)));
     FATCTX_TRY(b.read_at(at, std::span(right).first(size)));
-    equal = std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin());
+    equal = sharing::equal_bytes(ByteView(left).first(size), ByteView(right).first(size));
   }
   a.close();
   b.close();
