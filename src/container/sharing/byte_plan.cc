@@ -92,9 +92,9 @@ class Planner {
     return Done{};
   }
 
-  // Makes a recipe if it saves enough. A base should stay mappable, so fills are no reason for one.
+  // Makes a recipe if it saves enough. In the first record of a layout group, fills are no reason for one.
   Status make_recipe(std::size_t index, std::uint32_t store, bool is_base) {
-    const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
+    const std::uint64_t divisor = settings_.min_saving_divisor;
     const RecordBytes& bytes = *records_[index];
     ByteRecord& record = plan_.records[index];
     FATCTX_ASSIGN(std::vector<ByteRun> runs, find_runs(stored_, bytes, settings_.min_copy_bytes, settings_.threads));
