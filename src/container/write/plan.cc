@@ -284,11 +284,10 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
                  fmt::format("{} records; at most {} are allowed", records.size(), kMaxRecords)};
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
-    auto input = Input::open(records[i].source, cancel);
+    auto input = Input::take(records[i].source, cancel);
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
-    planned.record.source.bytes = std::vector<std::byte>();  // moved into the input; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.id = first_id + static_cast<std::uint32_t>(i);
     if (const auto found = parts.find(planned.record.name); found != parts.end())
