@@ -1,6 +1,6 @@
-// Measures packing against the least that it can cost: one pass over the input to hash it, and one write of what has to
-// be stored. Inputs are in the page cache. New files are in memory (tmpfs) if the system has it, so that no disk sync
-// counts.
+// Measures packing against the least that it can cost: one pass over the input to hash it, and one write of the bytes
+// that must be stored. Inputs are in the page cache. New files are in memory (tmpfs) if the system has it, so that no
+// disk sync counts.
 #include <unistd.h>
 
 #include <algorithm>
@@ -149,7 +149,7 @@ Report measure(const Options& options, const BenchFolder& folder) {
   if (fits) in_tmpfs.emplace(memory);
   const std::string made = in_tmpfs ? in_tmpfs->path("made") : folder.path("made");
   Report report;
-  report.question = "Packing against hashing the input and writing what has to be stored";
+  report.question = "Packing against hashing the input and writing what must be stored";
   report.workload = fmt::format("4 chips x 2 models of {} MB each; {} MB that have nothing in common", chip / 1'000'000,
                                 different / 1'000'000);
   report.notes = {

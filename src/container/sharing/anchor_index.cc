@@ -1,7 +1,9 @@
 #include "container/sharing/anchor_index.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "container/sharing/gear_scan.h"
@@ -11,7 +13,7 @@ namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::uint64_t kAnchorUnit = std::uint64_t{4} << 20;
-constexpr std::size_t kAheadOfAdd = 16;  // anchors whose slots are fetched while others are added
+constexpr std::size_t kAddedTogether = 64;
 constexpr unsigned kFirstLog2 = 10;
 constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // the low bits of a rolling value depend on few bytes
 
@@ -21,10 +23,6 @@ std::size_t AnchorIndex::slot_of(std::uint64_t rolling) const noexcept {
   auto at = static_cast<std::size_t>(rolling * kSpread >> (64 - log2_));
   while (slots_[at].place != kNoPlace && slots_[at].rolling != rolling) at = (at + 1) & (slots_.size() - 1);
   return at;
-}
-
-void AnchorIndex::fetch(std::uint64_t rolling) const noexcept {
-  if (!slots_.empty()) __builtin_prefetch(&slots_[static_cast<std::size_t>(rolling * kSpread >> (64 - log2_))]);
 }
 
 std::uint64_t AnchorIndex::find(std::uint64_t rolling) const noexcept {
@@ -91,11 +89,16 @@ Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor
 }  // namespace
 
 Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place, unsigned threads) {
+  // Looks up a few anchors before it adds them. Lookups do not depend on each other, so they wait for memory together.
   const auto add = [&](const std::vector<std::vector<Anchor>>& found) {
+    std::array<bool, kAddedTogether> known = {};
     for (const std::vector<Anchor>& anchors : found) {
-      for (std::size_t i = 0; i < anchors.size(); ++i) {
-        if (i + kAheadOfAdd < anchors.size()) index.fetch(anchors[i + kAheadOfAdd].rolling);
-        index.add(anchors[i].rolling, place + anchors[i].end);
+      for (std::size_t first = 0; first < anchors.size(); first += kAddedTogether) {
+        const auto some = std::span(anchors).subspan(first, std::min(kAddedTogether, anchors.size() - first));
+        for (std::size_t i = 0; i < some.size(); ++i) known[i] = index.find(some[i].rolling) != kNoPlace;
+        for (std::size_t i = 0; i < some.size(); ++i) {
+          if (!known[i]) index.add(some[i].rolling, place + some[i].end);
+        }
       }
     }
   };

@@ -25,8 +25,6 @@ class AnchorIndex {
   void add(std::uint64_t rolling, std::uint64_t place);
   // Returns the place behind bytes with this value; kNoPlace if there is none.
   [[nodiscard]] std::uint64_t find(std::uint64_t rolling) const noexcept;
-  // Asks the processor to fetch what find() and add() will look at. Changes only the time.
-  void fetch(std::uint64_t rolling) const noexcept;
 
  private:
   struct Slot {

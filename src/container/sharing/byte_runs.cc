@@ -45,7 +45,8 @@ Status RunFinder::load(std::uint64_t at) {
   if (at >= buffer_at_ && at < buffer_at_ + buffer_.size()) return Done{};
   buffer_.resize(static_cast<std::size_t>(std::min(unit_end() - from, kReadUnit)));
   buffer_at_ = from;
-  hits_ = {};
+  anchors_.clear();
+  next_anchor_ = 0;
   hashed_to_ = from;
   return record_->read_at(from, buffer_);
 }
@@ -60,18 +61,22 @@ ByteView RunFinder::window(std::uint64_t end) const noexcept {
 
 // Returns the first anchor behind `at` whose window is in the unit and ends behind the last run. Returns null if there
 // is none up to `wanted`, or one behind that place. Hashes a whole step ahead.
-const GearHit* RunFinder::next_anchor(std::uint64_t at, std::uint64_t wanted) {
+const RunFinder::Anchor* RunFinder::next_anchor(std::uint64_t at, std::uint64_t wanted) {
   const std::uint64_t stop = buffer_at_ + buffer_.size();
   const std::uint64_t least = std::max({at + 1, free_from_ + 1, unit_.offset + kGearWindow});
   while (true) {
-    while (!hits_.empty() && buffer_at_ + hits_.front().end < least) hits_ = hits_.subspan(1);
-    if (!hits_.empty()) return &hits_.front();
+    while (next_anchor_ < anchors_.size() && anchors_[next_anchor_].end < least) ++next_anchor_;
+    if (next_anchor_ < anchors_.size()) return &anchors_[next_anchor_];
     const std::uint64_t from = std::max(least, hashed_to_ + 1);
     if (from > wanted) return nullptr;
     hashed_to_ = std::min(from + kHashUnit - 1, stop);
-    hits_ = gear_.find(buffer_, static_cast<std::size_t>(from - buffer_at_),
-                       static_cast<std::size_t>(hashed_to_ - buffer_at_));
-    for (const GearHit& hit : hits_) stored_.anchors().fetch(hit.rolling);
+    anchors_.clear();
+    next_anchor_ = 0;
+    // Looks all of them up at once: lookups do not depend on each other, so they wait for memory together.
+    for (const GearHit& hit : gear_.find(buffer_, static_cast<std::size_t>(from - buffer_at_),
+                                         static_cast<std::size_t>(hashed_to_ - buffer_at_))) {
+      anchors_.push_back({buffer_at_ + hit.end, stored_.anchors().find(hit.rolling)});
+    }
   }
 }
 
@@ -92,14 +97,13 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
       const std::uint64_t gap_before = at - last;
       const bool every_place = gap_before + 1 >= kMaxAnchorGap && gap_before + 1 < kTriedGap;
       const std::uint64_t next = every_place ? at + 1 : last + (gap_before / kLeastFill + 1) * kLeastFill;
-      const GearHit* const hit = next_anchor(at, std::min(next, stop));
-      const std::uint64_t end = hit != nullptr ? std::min(next, buffer_at_ + hit->end) : next;
+      const Anchor* const next_found = next_anchor(at, std::min(next, stop));
+      const std::uint64_t end = next_found != nullptr ? std::min(next, next_found->end) : next;
       if (end > stop) {
         at = stop;
         break;
       }
-      const bool anchor = hit != nullptr && buffer_at_ + hit->end == end;
-      const std::uint64_t rolling = anchor ? hit->rolling : 0;
+      const bool anchor = next_found != nullptr && next_found->end == end;
       const std::uint64_t gap = end - last;
       bool found = false;
       if (gap % kLeastFill == 0) {
@@ -107,7 +111,7 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
       }
       const bool tried = anchor || (gap >= kMaxAnchorGap && gap < kTriedGap);
       if (!found && tried && !constant(window(end))) {  // else constant: an anchor everywhere or nowhere
-        FATCTX_ASSIGN(found, take_copy(end, anchor ? rolling : rolling_at(end)));
+        FATCTX_ASSIGN(found, take_copy(end, anchor ? next_found->place : stored_.anchors().find(rolling_at(end))));
         if (anchor) last = end;
       }
       if (gap >= kLongestGap) last = end;
@@ -156,11 +160,10 @@ Result<bool> RunFinder::take_fill(std::uint64_t end) {
   return true;
 }
 
-Result<bool> RunFinder::take_copy(std::uint64_t end, std::uint64_t rolling) {
+Result<bool> RunFinder::take_copy(std::uint64_t end, std::uint64_t place) {
   const std::uint64_t at = end - kGearWindow;
   FATCTX_ASSIGN(Candidate best, as_the_last_one(at));
   if (best.size < kGoodEnough) {
-    const std::uint64_t place = stored_.anchors().find(rolling);
     if (place != kNoPlace) {
       const StoredBytes::Store& store = stored_.store_before(place);
       FATCTX_ASSIGN(const Candidate other, longest_from(store, place - kGearWindow - store.place, at));

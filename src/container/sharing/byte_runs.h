@@ -87,12 +87,16 @@ class RunFinder {
     std::uint64_t target = 0;
     std::uint64_t size = 0;
   };
+  struct Anchor {
+    std::uint64_t end = 0;    // in the record
+    std::uint64_t place = 0;  // behind stored bytes with the same value, or kNoPlace
+  };
   Status load(std::uint64_t at);
-  [[nodiscard]] const GearHit* next_anchor(std::uint64_t at, std::uint64_t wanted);
+  [[nodiscard]] const Anchor* next_anchor(std::uint64_t at, std::uint64_t wanted);
   [[nodiscard]] std::uint64_t rolling_at(std::uint64_t end) const noexcept;
   [[nodiscard]] Result<std::uint64_t> equal_behind(const ByteRun& run, std::uint64_t end);
   [[nodiscard]] Result<std::uint64_t> equal_before(const ByteRun& run, std::uint64_t from);
-  [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t rolling);
+  [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t place);
   [[nodiscard]] Result<bool> take_fill(std::uint64_t end);
   [[nodiscard]] Result<Candidate> as_the_last_one(std::uint64_t at);
   void take(const Candidate& run);
@@ -115,9 +119,10 @@ class RunFinder {
   std::vector<std::byte> buffer_;
   std::uint64_t buffer_at_ = 0;  // offset of its first byte in the record
   GearScan gear_{kAnchorLog2};
-  std::span<const GearHit> hits_;  // anchors not examined yet, in the part of the buffer that is hashed
-  std::uint64_t hashed_to_ = 0;    // the last place that is hashed
-  std::uint64_t free_from_ = 0;    // end of the last run: later runs start here or behind it
+  std::vector<Anchor> anchors_;  // of the part of the buffer that is hashed
+  std::size_t next_anchor_ = 0;  // index of the first one that is not examined yet
+  std::uint64_t hashed_to_ = 0;  // the last place that is hashed
+  std::uint64_t free_from_ = 0;  // end of the last run: later runs start here or behind it
   ByteRun last_copy_;
   const StoredBytes::Store* last_store_ = nullptr;  // of the last copy; null if there was none
   std::vector<ByteRun> runs_;

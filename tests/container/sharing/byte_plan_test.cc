@@ -309,7 +309,7 @@ TEST(BytePlan, WhatIsStoredAlreadyIsUsedAndNeverChanged) {
   EXPECT_LT(plan.stored(), corpus.chips[0].size() / 10);
 }
 
-// Who shares by bytes has asked for the smallest file, so a group's first record need not stay whole.
+// Sharing by bytes is for the smallest file, so a group's first record need not stay whole.
 TEST(BytePlan, TheFirstOfAGroupBecomesARecipeIfThatSavesASixtyFourth) {
   std::mt19937_64 random(5);
   const Bytes base = support::random_bytes(random, 1'000'000);
