@@ -4,6 +4,7 @@
 namespace fatctx::tools {
 
 const std::vector<CommandHook>& command_hooks() {
+  // clang-format off: one command a line
   static const std::vector<CommandHook> hooks = {
       {"pack", add_pack},
       {"append", add_append},
@@ -16,6 +17,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"compile", add_compile},
       {"ctx-gen", add_ctx_gen},
       {"info", add_info},
+      {"ls", add_ls},
       {"select", add_select},
       {"device", add_device},
       {"socs", add_socs},
@@ -31,7 +33,10 @@ const std::vector<CommandHook>& command_hooks() {
       {"wrap", add_wrap},
       {"sign", add_sign},
       {"keygen", add_keygen},
+      {"help", add_help},
+      {"version", add_version},
   };
+  // clang-format on
   return hooks;
 }
 
