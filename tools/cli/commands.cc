@@ -4,7 +4,8 @@
 namespace fatctx::tools {
 
 const std::vector<CommandHook>& command_hooks() {
-  // clang-format off: one command a line
+  // One command a line.
+  // clang-format off
   static const std::vector<CommandHook> hooks = {
       {"pack", add_pack},
       {"append", add_append},
