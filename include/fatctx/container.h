@@ -26,7 +26,7 @@ namespace fatctx {
 //
 // Ownership:  copyable; copies share one mapping, which lives until the last copy, view or session is gone.
 // Threads:    every member function from any number of threads.
-// The file:   read-only. Opening reads the 64 KiB header and the table of contents, never payload.
+// The file:   read-only. Opening reads the header and the table of contents, never payload.
 class Container {
  public:
   // Opens a file, a part of a file, or bytes in memory. Joins this process's existing mapping of the same file or part:
@@ -61,7 +61,7 @@ class Container {
   // Returns the records in ascending id. Lifetime: borrows from this container, as do all strings in it.
   [[nodiscard]] std::span<const RecordInfo> records() const& noexcept;
   // Returns the record of this name. Errors: not_found, listing the names that exist.
-  // Cost: a binary search over the stored names; the first call for a container of many records sorts them.
+  // Cost: that of a few rows of the stored index.
   [[nodiscard]] Result<RecordInfo> find(std::string_view name) const&;
   [[nodiscard]] Result<RecordInfo> record(std::uint32_t id) const&;
 
@@ -112,6 +112,13 @@ class Container {
   // Returns the tensor table of a weight blob. Errors: as acquire, and not_found if the blob has no table, malformed
   // (F33).
   [[nodiscard]] Result<TensorTable> tensors(std::uint32_t weights_id) const;
+  // Returns one tensor of a weight blob. With the policy record_on_acquire it compares the hashes of the tensor's own
+  // bytes and not of the whole blob, so that one tensor of a large file costs what it is itself. Then nothing proves
+  // that the rest of the blob, or the blob as a whole, has its hash. Goes through tensors() if the blob is in pieces or
+  // made by a recipe, if views are copies, and with trusted keys. Errors: those of tensors; not_found, naming the
+  // nearest name; checksum_mismatch (F26, F46). Cost: reads a few pages of the table; a call for a name that does not
+  // exist reads all of it.
+  [[nodiscard]] Result<WeightView> tensor(std::uint32_t weights_id, std::string_view name) const;
 
   // Checks everything: both copies of all doubled metadata, padding, every leaf, every record hash, references,
   // descriptions, tensor tables. Reads the whole file. Damage is a finding; the Result fails only if the check itself

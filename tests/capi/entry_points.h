@@ -71,7 +71,7 @@ inline const fatctx_allocator_callbacks* idle_allocator() {
 }
 
 inline const fatctx_info_parts* all_parts() {
-  static const fatctx_info_parts parts = {sizeof parts, 1, 1, 5, 1};
+  static const fatctx_info_parts parts = {sizeof parts, 1, 1, 5, 1, 1};
   return &parts;
 }
 

@@ -14,83 +14,11 @@
 #include "container/format/names.h"
 #include "container/format/page_hashes.h"
 #include "container/read/tensor_table_format.h"
+#include "container/read/tensor_table_rules.h"
 #include "fatctx/base/checked.h"
 
 namespace fatctx::container {
 namespace {
-
-Error table_error(ErrorCode code, std::string_view rule, std::uint64_t offset, std::string message) {
-  return Error{code, "tensor table: " + std::move(message), {.file_offset = offset, .rule = rule}};
-}
-
-Error malformed(std::string_view rule, std::uint64_t offset, std::string message) {
-  return table_error(ErrorCode::kMalformed, rule, offset, std::move(message));
-}
-
-Result<TensorTableHeader> check_header(ByteView bytes, std::uint64_t blob_size, bool newer_fields) {
-  if (bytes.size() < sizeof(TensorTableHeader)) {
-    return table_error(ErrorCode::kTruncated, "F33", bytes.size(),
-                       fmt::format("{} bytes cannot hold the {}-byte header", bytes.size(), sizeof(TensorTableHeader)));
-  }
-  if (bytes.size() > kMaxTensorTableSize) {
-    return table_error(ErrorCode::kLimitExceeded, "F33", 0,
-                       fmt::format("{} bytes; at most {} are allowed", bytes.size(), kMaxTensorTableSize));
-  }
-  FATCTX_ASSIGN(const auto header, copy_out<TensorTableHeader>(bytes, 0));
-  if (header.magic != kTensorTableMagic) {
-    return table_error(ErrorCode::kBadMagic, "F33", 0, "does not start with \"CTXN\"");
-  }
-  if (header.version != kTensorTableVersion) {
-    return table_error(ErrorCode::kUnsupported, "F33", offsetof(TensorTableHeader, version),
-                       fmt::format("version {}; this library reads version {}", static_cast<unsigned>(header.version),
-                                   kTensorTableVersion));
-  }
-  const bool longer = newer_fields && header.entry_size > sizeof(TensorEntry) && header.entry_size <= kMaxEntrySize;
-  if (header.entry_size != sizeof(TensorEntry) && !longer) {
-    return malformed("F33", offsetof(TensorTableHeader, entry_size),
-                     fmt::format("entries of {} bytes; version {} has {}", static_cast<unsigned>(header.entry_size),
-                                 kTensorTableVersion, sizeof(TensorEntry)));
-  }
-  if (!newer_fields && header.reserved != decltype(header.reserved){}) {
-    return malformed("F20", offsetof(TensorTableHeader, reserved), "reserved bytes of the header are not zero");
-  }
-  if (header.count > kMaxTensors) {
-    return table_error(
-        ErrorCode::kLimitExceeded, "F33", offsetof(TensorTableHeader, count),
-        fmt::format("{} tensors; at most {} are allowed", static_cast<std::uint32_t>(header.count), kMaxTensors));
-  }
-  if (header.blob_size != blob_size) {
-    return malformed("F37", offsetof(TensorTableHeader, blob_size),
-                     fmt::format("is for a weight blob of {} bytes, but the blob has {}",
-                                 static_cast<std::uint64_t>(header.blob_size), blob_size));
-  }
-  // At most 2^20 x 4,104 and 2^32 x 16: cannot wrap.
-  const std::uint64_t rows_size = std::uint64_t{header.count} * (header.entry_size + sizeof(NameIndexEntry));
-  const std::uint64_t hashes_size = std::uint64_t{header.page_count} * sizeof(DiskHash);
-  const std::uint64_t behind_header = bytes.size() - sizeof(TensorTableHeader);
-  const auto wanted = checked_add(rows_size + hashes_size, header.names_size);
-  if (!wanted || *wanted > behind_header) {
-    return table_error(
-        ErrorCode::kTruncated, "F33", bytes.size(),
-        fmt::format("{} entries, {} hashes of pages and {} bytes of names do not fit the {} bytes behind the header",
-                    static_cast<std::uint32_t>(header.count), static_cast<std::uint32_t>(header.page_count),
-                    static_cast<std::uint64_t>(header.names_size), behind_header));
-  }
-  if (*wanted < behind_header) {
-    return table_error(ErrorCode::kTrailingData, "F33", sizeof(TensorTableHeader) + *wanted,
-                       fmt::format("{} bytes behind the names", behind_header - *wanted));
-  }
-  if (header.page_count != toc_pages(behind_header - hashes_size)) {
-    return malformed("F33", offsetof(TensorTableHeader, page_count),
-                     fmt::format("{} hashes of pages for {} bytes", static_cast<std::uint32_t>(header.page_count),
-                                 behind_header - hashes_size));
-  }
-  return header;
-}
-
-std::uint64_t head_size_of(const TensorTableHeader& header) {
-  return sizeof(TensorTableHeader) + std::uint64_t{header.page_count} * sizeof(DiskHash);
-}
 
 // Checks the hashes of the head and of the pages (F46).
 Status check_pages(ByteView bytes, const TensorTableHeader& header, const Hash128* table_hash) {
@@ -116,60 +44,11 @@ Status check_index(ByteView bytes, std::uint64_t offset, const ParsedTensorTable
     const std::uint64_t at = offset + i * sizeof(NameIndexEntry);
     FATCTX_ASSIGN(const auto entry, copy_out<NameIndexEntry>(bytes, at));
     if (entry.record >= table.size() || name_hash(table.at(entry.record).name) != entry.hash) {
-      return malformed("F46", at, fmt::format("entry {} of the index names no tensor with its hash", i));
+      return malformed_table("F46", at, fmt::format("entry {} of the index names no tensor with its hash", i));
     }
     const std::uint64_t place = (std::uint64_t{entry.hash} << 32) | entry.record;
-    if (i != 0 && place <= previous) return malformed("F46", at, "the index is not in ascending order");
+    if (i != 0 && place <= previous) return malformed_table("F46", at, "the index is not in ascending order");
     previous = place;
-  }
-  return Done{};
-}
-
-// Checks the rules that concern one entry alone; `offset` is that of the entry.
-Status check_entry(const TensorEntry& entry, std::uint64_t offset, std::string_view name, std::uint64_t blob_size,
-                   std::span<const std::uint64_t, kMaxRank> dims, bool newer_fields) {
-  if (!newer_fields && (entry.reserved0 != 0 || entry.reserved1 != 0)) {
-    return malformed("F20", offset + offsetof(TensorEntry, reserved0),
-                     fmt::format("reserved bytes of tensor \"{}\" are not zero", name));
-  }
-  if (!newer_fields && (entry.flags & ~kTensorAlias) != 0) {
-    return malformed("F20", offset + offsetof(TensorEntry, flags),
-                     fmt::format("tensor \"{}\" has unknown flags 0x{:02x}", name, unsigned{entry.flags}));
-  }
-  if (entry.rank > kMaxRank) {
-    return table_error(
-        ErrorCode::kLimitExceeded, "F33", offset + offsetof(TensorEntry, rank),
-        fmt::format("tensor \"{}\" has rank {}; at most {} is allowed", name, unsigned{entry.rank}, kMaxRank));
-  }
-  for (std::size_t i = entry.rank; i < kMaxRank; ++i) {
-    if (dims[i] != 0) {
-      return malformed("F20", offset + offsetof(TensorEntry, dims) + i * sizeof(le64),
-                       fmt::format("unused dimension {} of tensor \"{}\" is not zero", i, name));
-    }
-  }
-  const auto dtype = static_cast<DType>(static_cast<std::uint16_t>(entry.dtype));
-  if (dtype_bits(dtype) == 0) {
-    return malformed("F33", offset + offsetof(TensorEntry, dtype),
-                     fmt::format("tensor \"{}\" has the unknown element type {}", name,
-                                 static_cast<unsigned>(static_cast<std::uint16_t>(entry.dtype))));
-  }
-  const auto shape = dims.first(entry.rank);
-  const auto size = tensor_size_bytes(dtype, shape);
-  if (!size) {
-    return malformed("F33", offset + offsetof(TensorEntry, dims),
-                     fmt::format("the size of tensor \"{}\", {} [{}], does not fit 64 bits", name, dtype_name(dtype),
-                                 fmt::join(shape, ", ")));
-  }
-  if (*size != entry.size_bytes) {
-    return malformed("F33", offset + offsetof(TensorEntry, size_bytes),
-                     fmt::format("tensor \"{}\", {} [{}], takes {} bytes, but {} are stated", name, dtype_name(dtype),
-                                 fmt::join(shape, ", "), *size, static_cast<std::uint64_t>(entry.size_bytes)));
-  }
-  if (!within({entry.offset_in_blob, entry.size_bytes}, blob_size)) {
-    return malformed("F33", offset + offsetof(TensorEntry, offset_in_blob),
-                     fmt::format("tensor \"{}\", {} bytes at {}, leaves its blob of {} bytes", name,
-                                 static_cast<std::uint64_t>(entry.size_bytes),
-                                 static_cast<std::uint64_t>(entry.offset_in_blob), blob_size));
   }
   return Done{};
 }
@@ -217,9 +96,9 @@ Status ParsedTensorTable::check_overlaps(std::uint64_t entries_at, std::uint64_t
     if (row.offset_in_blob < plain.end) hit = &plain;
     if (!row.alias && row.offset_in_blob < shared.end) hit = &shared;
     if (hit != nullptr) {
-      return malformed("F33", entries_at + index * entry_size,
-                       fmt::format("tensors \"{}\" and \"{}\" share bytes, but not both declare it",
-                                   name(rows_[hit->owner]), name(row)));
+      return malformed_table("F33", entries_at + index * entry_size,
+                             fmt::format("tensors \"{}\" and \"{}\" share bytes, but not both declare it",
+                                         name(rows_[hit->owner]), name(row)));
     }
     Reach& reach = row.alias ? shared : plain;
     const std::uint64_t end = row.offset_in_blob + row.size_bytes;  // inside the blob: cannot wrap
@@ -236,11 +115,11 @@ Hash128 table_hash_of(ByteView table) noexcept {
 
 Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_size, bool newer_fields,
                                              const Hash128* table_hash) {
-  FATCTX_ASSIGN(const TensorTableHeader header, check_header(bytes, blob_size, newer_fields));
+  FATCTX_ASSIGN(const TensorTableHeader header, check_table_header(bytes, bytes.size(), blob_size, newer_fields));
   FATCTX_TRY(check_pages(bytes, header, table_hash));
   const std::uint64_t entries_at = head_size_of(header);
   const std::size_t entry_size = header.entry_size;
-  const std::size_t count = header.count;  // check_header() has ensured that the entries fit
+  const std::size_t count = header.count;  // check_table_header() has ensured that the entries fit
   const auto index_offset = static_cast<std::size_t>(entries_at + count * entry_size);
   const std::size_t names_offset = index_offset + count * sizeof(NameIndexEntry);
 
@@ -254,13 +133,13 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
     const std::uint64_t offset = entries_at + i * entry_size;
     FATCTX_ASSIGN(const auto entry, copy_out<TensorEntry>(bytes, offset));
     if (entry.name_offset != next_name) {
-      return malformed("F30", offset + offsetof(TensorEntry, name_offset),
-                       fmt::format("the name of tensor {} is at {} of the names; {} is where the one before ends", i,
-                                   static_cast<std::uint32_t>(entry.name_offset), next_name));
+      return malformed_table("F30", offset + offsetof(TensorEntry, name_offset),
+                             fmt::format("the name of tensor {} is at {} of the names; {} is where the one before ends",
+                                         i, static_cast<std::uint32_t>(entry.name_offset), next_name));
     }
     if (!within({entry.name_offset, entry.name_size}, table.names_.size())) {
-      return malformed("F30", offset + offsetof(TensorEntry, name_size),
-                       fmt::format("the name of tensor {} leaves the {} bytes of names", i, table.names_.size()));
+      return malformed_table("F30", offset + offsetof(TensorEntry, name_size),
+                             fmt::format("the name of tensor {} leaves the {} bytes of names", i, table.names_.size()));
     }
     ParsedTensorTable::Row row{
         .offset_in_blob = entry.offset_in_blob,
@@ -274,21 +153,22 @@ Result<ParsedTensorTable> parse_tensor_table(ByteView bytes, std::uint64_t blob_
     };
     const std::string_view name = table.name(row);
     if (auto status = check_name(name, kMaxTensorNameSize, true, "tensor name"); !status.ok()) {
-      return malformed(status.error().where.rule, names_offset + next_name, status.error().message);
+      return malformed_table(status.error().where.rule, names_offset + next_name, status.error().message);
     }
     if (i != 0 && table.name(table.rows_.back()) >= name) {
-      return malformed("F15", offset, fmt::format("tensor \"{}\" is not in ascending order of names, each once", name));
+      return malformed_table("F15", offset,
+                             fmt::format("tensor \"{}\" is not in ascending order of names, each once", name));
     }
     std::array<std::uint64_t, kMaxRank> dims;
     std::copy(entry.dims.begin(), entry.dims.end(), dims.begin());
-    FATCTX_TRY(check_entry(entry, offset, name, blob_size, dims, newer_fields));
+    FATCTX_TRY(check_tensor_entry(entry, offset, name, blob_size, dims, newer_fields));
     table.dims_.insert(table.dims_.end(), dims.begin(), dims.begin() + row.rank);
     table.rows_.push_back(row);
     next_name += row.name_size;
   }
   if (next_name != table.names_.size()) {
-    return malformed("F30", names_offset + next_name,
-                     fmt::format("{} bytes of names belong to no tensor", table.names_.size() - next_name));
+    return malformed_table("F30", names_offset + next_name,
+                           fmt::format("{} bytes of names belong to no tensor", table.names_.size() - next_name));
   }
   FATCTX_TRY(table.check_overlaps(entries_at, entry_size));
   FATCTX_TRY(check_index(bytes, index_offset, table));

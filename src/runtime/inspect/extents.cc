@@ -69,7 +69,7 @@ Json leaves_json(const FileExtent& extent) {
 }  // namespace
 
 std::vector<FileExtent> file_extents(const Container& container) {
-  const MappedContainer& mapped = mapped_of(container);
+  const MappedContainer& mapped = *mapped_of(container);
   const container::Header& header = mapped.header();
   const container::Toc& toc = mapped.toc();
   const std::vector<std::vector<std::uint32_t>> users = users_of(toc);
@@ -96,7 +96,7 @@ Json extents_json(const Container& container) {
                        {"records", extent.records},
                        {"leaves", leaves_json(extent)}});
   }
-  const container::Toc& toc = mapped_of(container).toc();
+  const container::Toc& toc = mapped_of(container)->toc();
   Json records = Json::array();
   for (const RecordInfo& record : toc.records) {
     Json slices = Json::array();

@@ -1,17 +1,18 @@
 #include "runtime/open/mapped_container.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include "container/format/copy_out.h"
+#include "container/format/name_index.h"
 #include "container/read/checked_bytes.h"
 #include "container/read/leaves.h"
 #include "container/read/open.h"
 #include "container/read/pieces.h"
 #include "container/read/record_hasher.h"
 #include "container/read/record_stream.h"
+#include "container/read/stored_rows.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/open/step_watch.h"
@@ -36,7 +37,6 @@ MappedContainer::~MappedContainer() {
     delete region;
     span.succeeded(size);
   }
-  delete by_name_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
 }
 
@@ -165,6 +165,26 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
   return Done{};
 }
 
+Status MappedContainer::verify_part(const RecordInfo& record, ByteRange in_file) const {
+  const std::uint64_t look = this->look();  // as in verify_record()
+  if (in_file.size == 0 || counted(record).whole.load(std::memory_order_relaxed) == look) return Done{};
+  const container::Slice& slice = toc_.slices[toc_.forms[toc_.index_of(record)].first_slice];
+  const container::Segment& segment = toc_.segments[slice.segment];
+  observe::Span span(ProfileEventKind::kVerify, name_);
+  span.about(record);
+  const container::LeafRange range = container::leaves_touched({in_file.offset - segment.offset, in_file.size});
+  auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), range);
+  if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
+  auto walked = container::walk_leaves(
+      *file_, segment, hashes.value(), range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
+        if (good) return StepWatch::step(found.size());
+        return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
+      });
+  if (!walked.ok()) return damaged(record, look, std::move(walked).error());
+  span.succeeded(in_file.size);
+  return Done{};
+}
+
 Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
                                                        std::span<const mapping::MixedPiece> pieces,
                                                        const BuiltBytes& built, std::uint64_t known,
@@ -218,20 +238,13 @@ RecordState MappedContainer::verification_of(const RecordInfo& record) const {
 
 const RecordInfo* MappedContainer::find(std::string_view name) const {
   const std::vector<RecordInfo>& records = toc_.records;
-  const std::vector<std::uint32_t>* order = by_name_.load(std::memory_order_acquire);
-  if (order == nullptr) {
-    auto fresh = std::make_unique<std::vector<std::uint32_t>>(records.size());
-    std::iota(fresh->begin(), fresh->end(), 0U);
-    // The names region is sorted, so the order of addresses is the order of names, and is cheaper to compare.
-    std::sort(fresh->begin(), fresh->end(), [&](std::uint32_t a, std::uint32_t b) {
-      return std::pair(records[a].name.data(), a) < std::pair(records[b].name.data(), b);
-    });
-    if (by_name_.compare_exchange_strong(order, fresh.get(), std::memory_order_acq_rel)) order = fresh.release();
-  }
-  const auto found =
-      std::lower_bound(order->begin(), order->end(), name,
-                       [&](std::uint32_t index, std::string_view text) { return records[index].name < text; });
-  return found != order->end() && records[*found].name == name ? &records[*found] : nullptr;
+  const container::StoredRows rows(toc_);
+  const auto row_at = [&](std::uint64_t at) -> Result<container::NameIndexEntry> {
+    return rows.row<container::NameIndexEntry>(container::Table::kNameIndex, at);
+  };
+  const auto name_is = [&](std::uint32_t record) -> Result<bool> { return records[record].name == name; };  // F45
+  const auto found = container::find_name(name, records.size(), row_at, name_is);
+  return found.ok() && found.value() ? &records[*found.value()] : nullptr;
 }
 
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,

@@ -93,6 +93,9 @@ class MappedContainer {
   // Requires: each range is within one payload segment; the ranges of one record are the same in every call.
   // Errors: checksum_mismatch (F26), truncated, io, cancelled.
   [[nodiscard]] Status verify_ranges(const RecordInfo& record, std::span<const ByteRange> in_file) const;
+  // Compares the leaves under one range of the file, unless the whole record was verified in this look. Requires: the
+  // range is within the record's only slice. Errors: checksum_mismatch (F26), truncated, io, cancelled.
+  [[nodiscard]] Status verify_part(const RecordInfo& record, ByteRange in_file) const;
   // Verifies a record that is shown as `pieces`, as verify_record() does. Mapped pieces are read through their leaves,
   // and all pieces together must match the record's hash.
   // Returns the look in which this holds; does nothing if that look is `known`.
@@ -107,7 +110,7 @@ class MappedContainer {
   // Returns the counters of its views and sessions.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
 
-  // Returns null if there is no such record. Cost: a binary search; the first call sorts.
+  // Returns null if there is no such record. Reads the stored index.
   [[nodiscard]] const RecordInfo* find(std::string_view name) const;
 
   // Returns the tensor table of a record. The table is parsed once. Lifetime: that of this container.
@@ -134,8 +137,6 @@ class MappedContainer {
   mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
   // Indexed by record; each is written once, by the first thread that parses the table.
   mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
-  // Indexes of the records, sorted by name; owned; written once, by the first lookup. The names do not move.
-  mutable std::atomic<const std::vector<std::uint32_t>*> by_name_{nullptr};
   mutable FileLooks looks_;
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};

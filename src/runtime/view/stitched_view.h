@@ -12,6 +12,7 @@
 #include "fatctx/container.h"
 #include "mapping/map_count.h"
 #include "mapping/mapped_region.h"
+#include "runtime/open/mapped_container.h"
 
 namespace fatctx {
 
