@@ -87,8 +87,9 @@ class HollowFile final : public mapping::OsFile {
       : header_(std::move(header)), toc_(std::move(toc)), toc_offset_(toc_offset) {}
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
     ByteView from = toc_;
-    if (offset == 0) from = header_;
-    if (offset != 0 && offset != toc_offset_[0] && offset != toc_offset_[1]) {
+    if (offset < header_.size()) {
+      from = ByteView(header_).subspan(static_cast<std::size_t>(offset));
+    } else if (offset != toc_offset_[0] && offset != toc_offset_[1]) {
       return Error{ErrorCode::kInternal, "an open reads no payload"};
     }
     std::memcpy(buffer.data(), from.data(), buffer.size());

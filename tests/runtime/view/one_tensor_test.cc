@@ -85,7 +85,7 @@ TEST_F(OneTensor, ItsOwnBytesAreCompared) {
 
   ASSERT_TRUE(fails_with(damaged, ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_EQ(damaged.error().where.record_id, weights);
-  EXPECT_TRUE(fails_with(container.tensors(weights), ErrorCode::kChecksumMismatch)) << "the blob has the damage";
+  EXPECT_TRUE(fails_with(container.tensors(weights), ErrorCode::kChecksumMismatch, "F26")) << "the blob has the damage";
   const auto elsewhere = container.tensor(weights, "t3");
   ASSERT_TRUE(is_ok(elsewhere)) << "its leaves are whole";
   EXPECT_TRUE(is_tensor(elsewhere.value(), 3));
