@@ -1,6 +1,4 @@
-# Installs headers, libraries, the command, and a package file. A project calls `find_package(fatctx)`, then links
-# `fatctx::fatctx`, or `fatctx::fatctx_c` for the C interface, which `pkg-config fatctx` finds too, or
-# `fatctx::onnxruntime` if it was built.
+# Installs headers, libraries, the command, and package files for CMake and pkg-config. docs/install.md shows their use.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 if(NOT TARGET fatctx_onnxruntime)
@@ -8,27 +6,79 @@ if(NOT TARGET fatctx_onnxruntime)
 endif()
 install(DIRECTORY include/fatctx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" ${not_installed})
 install(FILES ${PROJECT_BINARY_DIR}/include/fatctx/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fatctx)
-install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_dlc fatctx_runtime EXPORT fatctxTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS fatctx_c EXPORT fatctxTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# One file of targets for each component, so that a project is asked only for the libraries behind its own.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)
+install(TARGETS fatctx_c EXPORT fatctxTargets_c LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(plain_xxhash "")
+if(TARGET fatctx_xxhash)
+  set(plain_xxhash fatctx_xxhash)
+endif()
+install(TARGETS fatctx_base fatctx_mapping fatctx_container fatctx_dlc fatctx_runtime fatctx_capi ${plain_xxhash}
+  EXPORT fatctxTargets_cxx ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(components c cxx)
 if(TARGET fatctx_onnxruntime)
   set_target_properties(fatctx_onnxruntime PROPERTIES EXPORT_NAME onnxruntime)
-  install(TARGETS fatctx_onnxruntime EXPORT fatctxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS fatctx_onnxruntime EXPORT fatctxTargets_onnxruntime ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  list(APPEND components onnxruntime)
 endif()
-configure_file(cmake/fatctx.pc.in ${PROJECT_BINARY_DIR}/fatctx.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/fatctx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(component IN LISTS components)
+  install(EXPORT fatctxTargets_${component} NAMESPACE fatctx:: DESTINATION ${package_folder})
+endforeach()
+configure_package_config_file(cmake/fatctxConfig.cmake.in ${PROJECT_BINARY_DIR}/fatctxConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/fatctxConfig.cmake ${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake
+  DESTINATION ${package_folder})
+
+# The package files of pkg-config say where they are relative to themselves, so that the folder can be moved. Libraries
+# appear as flags instead of `Requires.private`: that makes pkg-config ask for their packages even if a program links
+# the shared library, which needs none of them.
+set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(pc_libdir ${CMAKE_INSTALL_LIBDIR})
+else()
+  file(RELATIVE_PATH pc_prefix /prefix/${pc_folder} /prefix)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+  set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+  set(pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+set(pc_cxx -lfatctx_runtime -lfatctx_dlc -lfatctx_container -lfatctx_mapping -lfatctx_base -lboost_filesystem
+  -lprotobuf-lite ${XXHASH_STATIC_LDFLAGS} ${plain_xxhash} ${LZ4_STATIC_LDFLAGS} ${SODIUM_STATIC_LDFLAGS} ${CMAKE_THREAD_LIBS_INIT})
+list(TRANSFORM pc_cxx REPLACE "^fatctx_xxhash$" "-lfatctx_xxhash")
+foreach(folder IN LISTS CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+  list(REMOVE_ITEM pc_cxx -L${folder}) # of this machine, and searched anyway
+endforeach()
+set(pc_standard_library -lstdc++)
+if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+  set(pc_standard_library -lc++)
+endif()
+set(pc_private ${pc_cxx} ${pc_standard_library} -lm)
+list(JOIN pc_cxx " " pc_cxx)
+list(JOIN pc_private " " pc_private)
+foreach(name fatctx fatctx-cxx)
+  configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_folder})
+endforeach()
+
 if(FATCTX_HAVE_ORT)
   install(TARGETS fatctx_ort LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 if(FATCTX_BUILD_TOOLS)
   install(TARGETS fatctx_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET fatctx_manual) # a build of single targets may lack them
+    install(DIRECTORY ${FATCTX_MANUAL}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+    set(completions ${FATCTX_MANUAL}/completions)
+    install(FILES ${completions}/fatctx.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME fatctx OPTIONAL)
+    install(FILES ${completions}/_fatctx DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+    install(FILES ${completions}/fatctx.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
+  endif()
   if(TARGET ep_weight_sharing_ctx_gen)
     install(TARGETS ep_weight_sharing_ctx_gen fatctx_ort_bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endif()
-install(EXPORT fatctxTargets NAMESPACE fatctx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)
-configure_package_config_file(cmake/fatctxConfig.cmake.in ${PROJECT_BINARY_DIR}/fatctxConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/fatctxConfig.cmake ${PROJECT_BINARY_DIR}/fatctxConfigVersion.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fatctx)

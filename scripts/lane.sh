@@ -30,7 +30,7 @@ cpp_files() {
 }
 
 shell_files() {
-  printf '%s\n' quickstart check .ci/run scripts/fuzz
+  printf '%s\n' quickstart check .ci/run scripts/fuzz scripts/package scripts/wheel
   find scripts tests -name '*.sh' | sort
 }
 

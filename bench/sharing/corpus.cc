@@ -63,7 +63,11 @@ class FileOfParts {
     out_.write(bytes);
   }
   // Adds whole tiles, in whichever order.
-  void matrix(ByteView bytes) { part_of_tiles(bytes, std::vector<std::size_t>(bytes.size() / kTile, kTile)); }
+  void matrix(ByteView bytes) { part_of_matrix(bytes, std::vector<std::size_t>(bytes.size() / kTile, kTile)); }
+  void part_of_matrix(ByteView bytes, const std::vector<std::size_t>& tile_sizes) {
+    ranges_.push_back({fmt::format("matrix {}", ranges_.size()), out_.size(), bytes.size()});
+    part_of_tiles(bytes, tile_sizes);
+  }
   // Adds bytes that only this file holds.
   void own(std::uint64_t size, std::uint64_t seed) { part(weights_bytes(size, seed)); }
 
@@ -72,6 +76,7 @@ class FileOfParts {
   CorpusFile close(std::string name, std::string arch, std::string unit) {
     CorpusFile file{std::move(name), path_, std::move(arch), std::move(unit)};
     file.size = out_.size();
+    file.ranges = std::move(ranges_);
     out_.close(true);
     return file;
   }
@@ -80,6 +85,7 @@ class FileOfParts {
   std::string path_;
   RawOutput out_;
   Lists& lists_;
+  std::vector<PackRange> ranges_;
 };
 
 // Makes matrices of 16 KiB to 1 MiB, in whole tiles, of about `total` bytes together.
@@ -125,7 +131,7 @@ void add_padded(FileOfParts& file, ByteView matrix) {
     made.resize(made.size() + kPadding);
     tiles.insert(tiles.end(), {kTile, kPadding});
   }
-  file.part_of_tiles(made, tiles);
+  file.part_of_matrix(made, tiles);
 }
 
 struct Soc4Chip {
@@ -339,6 +345,16 @@ PackRecord record_of(const CorpusFile& file) {
     record.key.arch = file.arch;
     record.key.unit = file.unit;
   }
+  return record;
+}
+
+PackRecord blob_of(const CorpusFile& file) {
+  PackRecord record;
+  record.name = file.name;
+  record.type = RecordType::kWeightBlob;
+  record.key.group = "bench";
+  record.source.path = file.path;
+  record.ranges = file.ranges;
   return record;
 }
 

@@ -17,6 +17,7 @@ struct CorpusFile {
   std::string arch;                      // "v79"; empty: a weight blob
   std::string unit;                      // of a binary
   std::vector<PackTensor> tensors = {};  // of a weight blob
+  std::vector<PackRange> ranges = {};    // of a binary: its matrices
   std::uint64_t size = 0;
 };
 
@@ -64,5 +65,8 @@ struct GivenFiles {
 
 // Returns the file as a record for the packer.
 [[nodiscard]] PackRecord record_of(const CorpusFile& file);
+
+// Returns the file as a weight blob whose matrices are known.
+[[nodiscard]] PackRecord blob_of(const CorpusFile& file);
 
 }  // namespace fatctx::bench

@@ -6,9 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
 #include "fatctx/container.h"
 #include "fatctx/description.h"
@@ -20,6 +22,7 @@ struct InfoParts {
   bool graphs = false;
   bool options = false;
   bool sharing = false;                          // reads payload: see measure_sharing()
+  bool extents = false;                          // where everything is in the file: see file_extents()
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 
@@ -28,6 +31,24 @@ struct InfoParts {
 // Errors: those of Container::tensors and of measure_sharing.
 [[nodiscard]] Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                                             const InfoParts& parts = {});
+
+// A contiguous range of the file: the header, a copy of the table of contents, or a segment (docs/format.md, 5.1).
+struct FileExtent {
+  // "header", "toc copy 0", "toc copy 1", "payload", "packed", "leaves", "sha256 leaves" or "dead".
+  std::string_view kind;
+  ByteRange range;                                         // in the file, bytes
+  std::optional<std::uint32_t> segment = {};               // its index, if it is a segment
+  std::uint64_t generation = 0;                            // that wrote it; 0 if it is no segment
+  std::vector<std::uint32_t> records = {};                 // ids of those with bytes here, ascending
+  std::uint64_t leaf_count = 0;                            // pieces of 64 KiB with a hash each; 0 if it has no payload
+  std::optional<std::uint64_t> leaves_offset = {};         // of its leaf hashes in the file; none if it has one leaf
+  Hash128 leaves_hash = {};                                // of the leaf hashes; of one leaf: the leaf
+  std::optional<std::uint64_t> sha256_leaves_offset = {};  // as leaves_offset, of its SHA-256 leaves
+  std::string leaves_sha256 = {};  // as leaves_hash, 64 hexadecimal digits; empty if there is none
+};
+// Returns all ranges of the generation that was opened, in the order of the file: what a tool needs that fetches,
+// compares or mends parts of a file. Reads nothing.
+[[nodiscard]] std::vector<FileExtent> file_extents(const Container& container);
 
 // Returns the field tables of the format, schema "fatctx.layout/1", in the same form.
 [[nodiscard]] std::string layout_json();

@@ -246,8 +246,8 @@ void bind_container_class(nb::module_& module) {
           "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
       .def(
           "info_json",
-          [](const Container& self, bool graphs, bool options, bool sharing, nb::handle tensors_of) {
-            InfoParts parts{.graphs = graphs, .options = options, .sharing = sharing};
+          [](const Container& self, bool graphs, bool options, bool sharing, bool extents, nb::handle tensors_of) {
+            InfoParts parts{.graphs = graphs, .options = options, .sharing = sharing, .extents = extents};
             if (!tensors_of.is_none()) parts.tensors_of = find_record(self, tensors_of).id;
             return take(without_gil([&]() -> Result<std::string> {
               FATCTX_ASSIGN(const ContainerDescription description, self.describe());
@@ -255,10 +255,12 @@ void bind_container_class(nb::module_& module) {
             }));
           },
           nb::kw_only(), nb::arg("graphs") = false, nb::arg("options") = false, nb::arg("sharing") = false,
-          nb::arg("tensors_of") = nb::none(),
+          nb::arg("extents") = false, nb::arg("tensors_of") = nb::none(),
           nb::sig("def info_json(self, *, graphs: bool = False, options: bool = False, sharing: bool = False, "
+                  "extents: bool = False, "
                   "tensors_of: int | str | None = None) -> str"),
           "File and records as JSON, schema \"fatctx.info/1\": what `fatctx info --json` prints.\n\n"
+          "extents: also the place of everything in the file, for tools that fetch or mend parts of it;\n"
           "sharing: also what records share and could share, their layout groups, and what one chip alone would hold;\n"
           "reads and verifies the payload. tensors_of: also the tensors of a weight blob, by the blob's id or name.\n"
           "Releases the GIL. Raises what describe() raises; with sharing also what measure_sharing() raises, with\n"

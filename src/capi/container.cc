@@ -208,7 +208,10 @@ int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     fatctx_info_parts given = {};
     if (parts != nullptr) FATCTX_TRY(read_sized(parts, given));
-    fatctx::InfoParts wanted{.graphs = given.graphs != 0, .options = given.options != 0, .sharing = given.sharing != 0};
+    fatctx::InfoParts wanted{.graphs = given.graphs != 0,
+                             .options = given.options != 0,
+                             .sharing = given.sharing != 0,
+                             .extents = given.extents != 0};
     if (given.tensors_of != 0) wanted.tensors_of = given.tensors_of;
     FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
     FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description, wanted));

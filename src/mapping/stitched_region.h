@@ -27,18 +27,19 @@ struct FilePiece {  // offset from the first byte of the OsFile
 // the range. With the first lost byte it also sets `also_lost`, which must not be null and must outlive the region.
 // Requires: check_stitchable() with the pages of this system.
 // Errors: those of map_file; the pieces mapped before the error are unmapped.
-// Cost: one system call a piece; a map of the process for each piece, which the system limits (map_count.h).
+// Cost: at most one system call a piece; a map of the process for each piece, which the system limits (map_count.h).
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_stitched(const OsFile& file, std::span<const FilePiece> pieces,
                                                                  std::atomic<bool>* also_lost);
 
 struct MixedPiece {
-  bool built = false;        // true: of the sealed block; false: of the file
+  bool built = false;        // true: of a sealed block; false: of the file
   std::uint64_t offset = 0;  // in the block or the file
   std::uint64_t size = 0;
+  std::uint8_t block = 0;  // which one, if it is of a block
 };
 
-// Maps pieces of the file and of a built and sealed block in the same way. The block's own map may end afterwards.
-// `built` is null if no piece is of a block.
+// Maps pieces of the file and of built and sealed blocks in the same way. The own maps of blocks may end afterwards.
+// `built` points to the blocks that pieces name; it is null if no piece is of a block.
 // Requires: each piece begins at a page of its source, and each but the last one ends at one.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
                                                               const SealableBlock* built, std::atomic<bool>* also_lost);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,6 +42,46 @@ class StitchedRegion final : public MappedRegion {
   BusWatch watch_;  // must be last: it ends before the bytes are unmapped
 };
 
+// A map of one call. It shows pieces `first` and `last`, and those between them that continue the first one.
+struct Call {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+// Plans the calls that map all pieces, each over those before it. Records often go back to where they left a segment,
+// after bytes of their own. One map of the whole stretch and one for each own piece take half the calls.
+std::vector<Call> plan_calls(std::span<const MixedPiece> pieces) {
+  // By origin: the place in its source that the first byte of the range would have.
+  std::vector<std::pair<std::tuple<bool, std::uint8_t, std::uint64_t>, std::size_t>> by_origin;
+  by_origin.reserve(pieces.size());
+  std::uint64_t start = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    by_origin.push_back({{pieces[i].built, pieces[i].block, pieces[i].offset - start}, i});  // may wrap: only compared
+    start += pieces[i].size;
+  }
+  std::sort(by_origin.begin(), by_origin.end());
+  std::vector<std::size_t> next(pieces.size(), pieces.size());  // the next piece of the same origin
+  for (std::size_t i = 1; i < by_origin.size(); ++i) {
+    if (by_origin[i - 1].first == by_origin[i].first) next[by_origin[i - 1].second] = by_origin[i].second;
+  }
+  std::vector<Call> calls;
+  calls.reserve(pieces.size());
+  std::vector<std::pair<std::size_t, std::size_t>> stretches = {{0, pieces.size()}};  // not mapped yet
+  while (!stretches.empty()) {
+    const auto [begin, end] = stretches.back();
+    stretches.pop_back();
+    if (begin == end) continue;
+    std::size_t last = begin;
+    for (std::size_t following = next[begin]; following < end; following = next[following]) {
+      stretches.emplace_back(last + 1, following);
+      last = following;
+    }
+    stretches.emplace_back(last + 1, end);
+    calls.push_back({begin, last});
+  }
+  return calls;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<const MixedPiece> pieces,
@@ -57,17 +100,21 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
   void* const reserved = ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return os_error(errno, fmt::format("cannot reserve {} bytes of addresses", whole));
   Addresses addresses(reserved, UnmapRange{whole});
-  auto* at = static_cast<std::byte*>(reserved);
-  for (const MixedPiece& piece : pieces) {
-    const auto length = static_cast<std::size_t>(piece.size);
+  std::vector<std::uint64_t> ends;  // of the pieces, in the range
+  ends.reserve(pieces.size());
+  for (const MixedPiece& piece : pieces) ends.push_back((ends.empty() ? 0 : ends.back()) + piece.size);
+  for (const Call& call : plan_calls(pieces)) {
+    const MixedPiece& piece = pieces[call.first];
+    const std::uint64_t start = ends[call.first] - piece.size;
+    const auto length = static_cast<std::size_t>(ends[call.last] - start);
     const bool from_memory = piece.built && built != nullptr;
-    const int descriptor = from_memory ? built->descriptor : file.descriptor();
+    const int descriptor = from_memory ? built[piece.block].descriptor : file.descriptor();
     const std::uint64_t offset = from_memory ? piece.offset : file.base() + piece.offset;
-    if (::mmap(at, length, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, static_cast<off_t>(offset)) == MAP_FAILED) {
-      return os_error(errno, fmt::format("cannot map {} bytes from byte {:#x} of {}", piece.size, piece.offset,
+    if (::mmap(static_cast<std::byte*>(reserved) + start, length, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor,
+               static_cast<off_t>(offset)) == MAP_FAILED) {
+      return os_error(errno, fmt::format("cannot map {} bytes from byte {:#x} of {}", length, piece.offset,
                                          piece.built ? "sealed memory" : "the file"));
     }
-    at += length;
   }
   keep_out_of_core_dumps(reserved, whole);
   if (end != 0) FATCTX_TRY(check_mappable(file, end));

@@ -54,7 +54,7 @@ class StitchedRegion final : public MappedRegion {
 
 struct Sections {
   HANDLE file = nullptr;
-  HANDLE built = nullptr;
+  const SealableBlock* built = nullptr;
   std::uint64_t base = 0;
 };
 
@@ -62,9 +62,11 @@ struct Sections {
 DWORD map_at(std::byte* at, std::span<const MixedPiece> pieces, const Sections& sections, Views& views) {
   for (const MixedPiece& piece : pieces) {
     const std::uint64_t offset = piece.built ? piece.offset : sections.base + piece.offset;
-    void* const view =
-        ::MapViewOfFileEx(piece.built ? sections.built : sections.file, FILE_MAP_READ, static_cast<DWORD>(offset >> 32),
-                          static_cast<DWORD>(offset), static_cast<std::size_t>(piece.size), at);
+    const HANDLE section = !piece.built                ? sections.file
+                           : sections.built == nullptr ? nullptr
+                                                       : handle_of(sections.built[piece.block].descriptor);
+    void* const view = ::MapViewOfFileEx(section, FILE_MAP_READ, static_cast<DWORD>(offset >> 32),
+                                         static_cast<DWORD>(offset), static_cast<std::size_t>(piece.size), at);
     if (view == nullptr) {
       const DWORD error = ::GetLastError();
       views.undo();
@@ -100,7 +102,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
     if (!piece.built) end = std::max(end, piece.offset + piece.size);
   }
   if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
-  Sections sections{.built = built == nullptr ? nullptr : handle_of(built->descriptor), .base = file.base()};
+  Sections sections{.built = built, .base = file.base()};
   UniqueHandle section;
   if (end != 0) {
     FATCTX_TRY(check_mappable(file, end));

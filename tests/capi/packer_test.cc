@@ -88,7 +88,9 @@ TEST_F(CPacker, TheFileIsTheOneThatTheCxxPackerWrites) {
   auto report = sized<fatctx_pack_report>();
   ASSERT_EQ(fatctx_packer_publish(packer, path.c_str(), &report, &error), FATCTX_OK) << text_of(error);
 
-  EXPECT_EQ(support::read_file(path), support::packed_bytes(support::cpu_records()));
+  PackOptions chosen;  // what 0 chooses, which support::pack() does not leave open
+  chosen.extent_log2 = 12;
+  EXPECT_EQ(support::read_file(path), support::packed_bytes(support::cpu_records(), chosen));
   EXPECT_EQ(report.record_count, 7U);
   EXPECT_EQ(report.file_size, support::read_file(path).size());
   EXPECT_EQ(std::strlen(report.uuid), 36U);

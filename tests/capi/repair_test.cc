@@ -47,12 +47,12 @@ TEST_F(CRepair, WhatHasAGoodCopyComesBackAndIsNamed) {
   damage(container::kSlotOffsets[2] + 100);
 
   EXPECT_EQ(repair(1), FATCTX_OK) << text_of(error);
-  EXPECT_EQ(told.restored, std::vector<std::string>{"slot A1 36864 4096"});
+  EXPECT_EQ(told.restored, std::vector<std::string>{"slot A1 36864 512"});
   EXPECT_FALSE(support::read_file(path) == before) << "nothing is written by a dry run";
   told = {};
   ASSERT_EQ(repair(), FATCTX_OK) << text_of(error);
 
-  EXPECT_EQ(told.restored, std::vector<std::string>{"slot A1 36864 4096"});
+  EXPECT_EQ(told.restored, std::vector<std::string>{"slot A1 36864 512"});
   EXPECT_EQ(report.restored_count, 1U);
   EXPECT_EQ(report.finding_count, 0U);
   EXPECT_EQ(report.generation, 1U);

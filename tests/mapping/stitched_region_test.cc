@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -78,6 +79,29 @@ TEST_F(StitchedRegion, ShowsThePiecesInTheOrderThatWasAskedFor) {
     EXPECT_TRUE(region.value()->backed_by_file());
     EXPECT_FALSE(region.value()->lost());
   }
+}
+
+// A call may map more than its piece, and later calls put other pieces over that.
+TEST_F(StitchedRegion, PiecesThatComeBackToTheSamePlaceAreShownInBetween) {
+  std::mt19937 random(3);
+  std::size_t back = 0;  // pieces that continue an earlier one that is not their neighbour
+  for (int way = 0; way < 300; ++way) {
+    // At each place of the range, one of three pages of the file: each continues itself after the others.
+    std::vector<FilePiece> pieces;
+    std::vector<std::size_t> seen;
+    for (std::size_t at = 0; at < 8; ++at) {
+      const std::size_t origin = random() % 3;
+      if (!seen.empty() && seen.back() != origin && std::count(seen.begin(), seen.end(), origin) != 0) ++back;
+      seen.push_back(origin);
+      pieces.push_back(pages(8 * origin + at, 1));
+    }
+
+    const auto region = map(pieces);
+
+    ASSERT_TRUE(is_ok(region));
+    EXPECT_TRUE(std::ranges::equal(region.value()->bytes(), bytes_of(pieces))) << way;
+  }
+  EXPECT_GT(back, 300U);
 }
 
 TEST_F(StitchedRegion, TheLastPageGoesOnAsTheFileDoes) {

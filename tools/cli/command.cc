@@ -4,7 +4,6 @@
 #include <charconv>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -15,62 +14,11 @@
 #include "fatctx/base/nearest.h"
 #include "fatctx/version.h"
 #include "tools/cli/print.h"
+#include "tools/cli/screen_help.h"
 
 namespace fatctx::tools {
 
 namespace {
-
-constexpr std::size_t kOptionColumn = 30;  // column of an option's explanation in --help
-
-// A formatter that prints help for one screen: purpose, synopsis, options, examples, where to read more.
-class ScreenFormatter : public CLI::FormatterBase {
- public:
-  explicit ScreenFormatter(HelpText help) : help_(std::move(help)) {}
-
-  std::string make_help(const CLI::App* app, std::string /*name*/, CLI::AppFormatMode /*mode*/) const override {
-    std::string out = fmt::format("{}\n\nUsage: {}\n", help_.purpose, help_.synopsis);
-    const auto commands = app->get_subcommands({});
-    if (!commands.empty()) {
-      out += "\nCommands:\n";
-      for (const CLI::App* command : commands) out += line(command->get_name(), command->get_description());
-    }
-    std::string positionals;
-    std::string options;
-    for (const CLI::Option* option : app->get_options()) {
-      if (option->get_group().empty()) continue;  // hidden
-      const std::string name = option->get_positional() ? option->get_name(true, false) : flags_of(*option);
-      (option->get_positional() ? positionals : options) += line(name, option->get_description());
-    }
-    if (!positionals.empty()) out += "\n" + positionals;
-    if (!options.empty()) out += "\nOptions:\n" + options;
-    if (!help_.examples.empty()) out += "\nExamples:\n";
-    for (const std::string& example : help_.examples) out += "  " + example + "\n";
-    if (!help_.more.empty()) out += "\nMore: " + help_.more + "\n";
-    return out;
-  }
-
- private:
-  static std::string flags_of(const CLI::Option& option) {
-    std::string names;
-    for (const std::string& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
-    for (const std::string& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
-    // CLI11 appends a check such as "HOW:{pages,off}" to the type; the explanation already says it in words.
-    if (option.get_items_expected_max() > 0) {
-      const std::string type = option.get_type_name();
-      names += " " + type.substr(0, type.find(':'));
-    }
-    return names;
-  }
-
-  static std::string line(const std::string& name, const std::string& text) {
-    std::string out = "  " + name;
-    if (out.size() + 2 > kOptionColumn) out += "\n" + std::string(kOptionColumn, ' ');
-    out.resize(std::max(out.size(), kOptionColumn), ' ');
-    return out + text + "\n";
-  }
-
-  HelpText help_;
-};
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_min() > 0; }
 
@@ -102,15 +50,14 @@ std::string help_hint(const CLI::App& app) {
 }
 
 void add_all(CLI::App& app, Outcome& outcome) {
-  app.formatter(std::make_shared<ScreenFormatter>(
-      HelpText{.purpose = "fatctx: one file for a model's context binaries and the weights they share",
-               .synopsis = "fatctx COMMAND [options]",
-               .examples = {"fatctx info model.fatctx", "fatctx select model.fatctx --device x86-64-v3"},
-               .more = "fatctx COMMAND --help, docs/cli/README.md"}));
-  app.set_help_flag("-h,--help", "Print this help");
-  app.set_version_flag("--version", std::string("fatctx ") + FATCTX_VERSION, "Print the version");
+  set_help(app, {.purpose = "fatctx: one file for a model's context binaries and the weights they share",
+                 .synopsis = "fatctx COMMAND [options]",
+                 .examples = {"fatctx info model.fatctx", "fatctx select model.fatctx --device x86-64-v3"},
+                 .more = "fatctx COMMAND --help, docs/cli/README.md"});
+  app.set_version_flag("--version", version_line(), "Print the version");
   app.require_subcommand(0, 1);
   for (const CommandHook& hook : command_hooks()) hook.add(app, outcome);
+  add_describe_commands(app, outcome);
 }
 
 ExitCode usage_error(std::string_view message) {
@@ -256,9 +203,19 @@ void add_generation(CLI::App& command, std::uint64_t& generation) {
 
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help) {
   CLI::App* command = app.add_subcommand(name, help.purpose);
-  command->formatter(std::make_shared<ScreenFormatter>(help));
-  command->set_help_flag("-h,--help", "Print this help");
+  set_help(*command, help);
   return command;
+}
+
+std::string version_line() { return std::string("fatctx ") + FATCTX_VERSION; }
+
+Error unknown_command(const CLI::App& app, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("unknown command {}; {}", typed, did_you_mean(typed, names, help_hint(app)))};
 }
 
 // An unset variable of a script produces an empty value; it has no meaning for any option.
@@ -311,13 +268,7 @@ Result<std::vector<std::string>> prepare_arguments(const CLI::App& app, const st
       const auto commands = app.get_subcommands({});
       const auto found = std::find_if(commands.begin(), commands.end(),
                                       [&](const CLI::App* command) { return command->get_name() == argument; });
-      if (found == commands.end()) {
-        std::vector<std::string> names;
-        names.reserve(commands.size());
-        for (const CLI::App* command : commands) names.push_back(command->get_name());
-        return Error{ErrorCode::kInvalidArgument,
-                     fmt::format("unknown command {}; {}", argument, did_you_mean(argument, names, help_hint(app)))};
-      }
+      if (found == commands.end()) return unknown_command(app, argument);
       current = *found;
     }
     prepared.push_back(std::move(next));

@@ -58,6 +58,12 @@ struct HelpText {
 // Adds the subcommand `name` with its help. Returns the App to add options to.
 CLI::App* describe(CLI::App& app, const std::string& name, const HelpText& help);
 
+// "fatctx 0.1.0"
+[[nodiscard]] std::string version_line();
+
+// Returns the error for a command that does not exist; it names the nearest one.
+[[nodiscard]] Error unknown_command(const CLI::App& app, const std::string& typed);
+
 // Validates an option that is a number: decimal digits, from `least` to `most`. CLI11 alone takes 2^64 and -1
 // for the largest number, and 010 for 8. tests/tools/cli/command_test.cc tries every option of every command.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0,
@@ -93,6 +99,7 @@ void add_merge(CLI::App& app, Outcome& outcome);
 void add_compile(CLI::App& app, Outcome& outcome);
 void add_ctx_gen(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
+void add_ls(CLI::App& app, Outcome& outcome);
 void add_select(CLI::App& app, Outcome& outcome);
 void add_device(CLI::App& app, Outcome& outcome);
 void add_socs(CLI::App& app, Outcome& outcome);
@@ -108,6 +115,12 @@ void add_export(CLI::App& app, Outcome& outcome);
 void add_wrap(CLI::App& app, Outcome& outcome);
 void add_sign(CLI::App& app, Outcome& outcome);
 void add_keygen(CLI::App& app, Outcome& outcome);
+void add_help(CLI::App& app, Outcome& outcome);
+void add_version(CLI::App& app, Outcome& outcome);
+
+// Adds a command that --help does not list: it prints all commands as JSON, from which the build makes manual pages
+// and completions for shells.
+void add_describe_commands(CLI::App& app, Outcome& outcome);
 
 // The largest binary that `wrap --embed` puts into a model without a note: a runtime holds several copies of it.
 inline constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;

@@ -4,6 +4,8 @@
 namespace fatctx::tools {
 
 const std::vector<CommandHook>& command_hooks() {
+  // One command a line.
+  // clang-format off
   static const std::vector<CommandHook> hooks = {
       {"pack", add_pack},
       {"append", add_append},
@@ -16,6 +18,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"compile", add_compile},
       {"ctx-gen", add_ctx_gen},
       {"info", add_info},
+      {"ls", add_ls},
       {"select", add_select},
       {"device", add_device},
       {"socs", add_socs},
@@ -31,7 +34,10 @@ const std::vector<CommandHook>& command_hooks() {
       {"wrap", add_wrap},
       {"sign", add_sign},
       {"keygen", add_keygen},
+      {"help", add_help},
+      {"version", add_version},
   };
+  // clang-format on
   return hooks;
 }
 

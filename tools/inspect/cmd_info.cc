@@ -37,6 +37,7 @@ struct InfoOptions {
   bool graphs = false;
   bool options = false;
   bool sharing = false;
+  bool extents = false;
   bool layout = false;
   bool parts = false;
   bool detect = false;
@@ -63,8 +64,8 @@ Result<ExitCode> no_container(const InfoOptions& options, Error error) {
     }
     return error;
   }
-  const bool view = options.records || options.parts || options.options || options.sharing || options.detect ||
-                    !options.device.empty() || !options.tensors_of.empty() || options.generation != 0;
+  const bool view = options.records || options.parts || options.options || options.sharing || options.extents ||
+                    options.detect || !options.device.empty() || !options.tensors_of.empty() || options.generation != 0;
   if (options.graphs && !view) {
     FATCTX_ASSIGN(const std::optional<std::string> graphs, known_file_graphs(options.path));
     if (graphs) {
@@ -119,7 +120,8 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   }
 
   if (options.json) {
-    InfoParts parts{.graphs = options.graphs, .options = options.options, .sharing = options.sharing};
+    InfoParts parts{
+        .graphs = options.graphs, .options = options.options, .sharing = options.sharing, .extents = options.extents};
     if (weights) parts.tensors_of = weights->id;
     FATCTX_ASSIGN(const std::string json, info_json(container, description, parts));
     print_result(json + '\n');
@@ -130,6 +132,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     if (tensors) sections.push_back(tensors_text(*tensors));
     if (options.graphs) sections.push_back(graphs_text(container, description));
     if (options.options) sections.push_back(options_text(container, description));
+    if (options.extents) sections.push_back(extents_text(container));
     if (options.sharing) {
       ProgressLine line("info");
       FATCTX_ASSIGN(const SharingReport report, measure_sharing(container, line.callback()));
@@ -165,6 +168,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
   command->add_flag("--graphs", options->graphs, "Print the graphs with inputs and outputs");
   command->add_flag("--options", options->options, "Print the stored compiler and session options");
   command->add_flag("--sharing", options->sharing, "Print what records share, and what they could; reads the payload");
+  command->add_flag("--extents", options->extents, "Print where everything is in the file");
   auto* const detect =
       command->add_flag("--detect", options->detect, "Print what this machine gets, and why not the others");
   command->add_option("--for", options->device, "The same for another device: SM8650, v75, x86-64-v3")

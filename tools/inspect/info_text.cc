@@ -306,6 +306,15 @@ std::string parts_text(const Container& container) {
          (inside.empty() ? plain_records_text(container, RecordType::kWeightBlob) : inside);
 }
 
+std::string extents_text(const Container& container) {
+  Table table({{"offset"}, {"bytes", Align::kRight}, {"holds"}, {"generation", Align::kRight}, {"records"}});
+  for (const FileExtent& extent : file_extents(container)) {
+    table.add_row({offset_text(extent.range.offset), grouped(extent.range.size), std::string(extent.kind),
+                   extent.segment ? fmt::format("{}", extent.generation) : "", names_of(container, extent.records)});
+  }
+  return table.text();
+}
+
 std::string record_details_text(const Container& container, const ContainerDescription& description) {
   const SharedBytes shared(container.records());
   std::string out;

@@ -14,6 +14,8 @@ namespace fatctx::tools {
 // Returns source models, context binaries with their targets, and weights: the output of a compiler for
 // several SoCs.
 [[nodiscard]] std::string parts_text(const Container& container);
+// Returns where everything is in the file.
+[[nodiscard]] std::string extents_text(const Container& container);
 [[nodiscard]] std::string degraded_text(const OpenReport& report);  // empty if nothing is lost
 [[nodiscard]] std::string record_details_text(const Container& container, const ContainerDescription& description);
 [[nodiscard]] std::string graph_text(const DescribedGraph& graph);

@@ -64,6 +64,7 @@ typedef struct fatctx_info_parts {  // requested parts besides file and records
   uint32_t options;     // 0
   uint32_t tensors_of;  // id of a weight blob; 0, which is none
   uint32_t sharing;     // 0; the sharing of records, actual and possible: reads and verifies the payload
+  uint32_t extents;     // 0; the place of everything in the file: header, tables, segments, leaf hashes, slices
 } fatctx_info_parts;
 // Writes file, records and their description as JSON, schema "fatctx.info/1". `parts`: null for none of them.
 // Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors; with sharing also

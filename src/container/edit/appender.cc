@@ -255,7 +255,7 @@ struct Appender::Impl {
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(write_present_slot(0));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
-    FATCTX_TRY(check_rebuilt(plan, *file));
+    FATCTX_TRY(check_rebuilt(plan, *file, pack.threads));
     const TocRows final_rows = rows();
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
     const GenerationFacts facts{.generation = header.generation + 1,

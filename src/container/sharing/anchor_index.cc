@@ -1,16 +1,19 @@
 #include "container/sharing/anchor_index.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
-#include "container/sharing/gear.h"
+#include "container/sharing/gear_scan.h"
 #include "container/sharing/parallel.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::uint64_t kAnchorUnit = std::uint64_t{4} << 20;
+constexpr std::size_t kAddedTogether = 64;
 constexpr unsigned kFirstLog2 = 10;
 constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // the low bits of a rolling value depend on few bytes
 
@@ -57,37 +60,67 @@ Status find_anchors(const RecordBytes& bytes, ByteRange unit, std::vector<Anchor
   const std::uint64_t from = unit.offset - std::min<std::uint64_t>(unit.offset, kGearWindow);
   std::vector<std::byte> buffer(static_cast<std::size_t>(unit.offset + unit.size - from));
   FATCTX_TRY(bytes.read_at(from, buffer));
-  std::uint64_t rolling = 0;
   std::uint64_t last = unit.offset;  // end of the last anchor
-  for (std::size_t i = 0; i < buffer.size(); ++i) {
-    rolling = roll(rolling, buffer[i]);
-    const std::uint64_t end = from + i + 1;
-    const bool anchor = (rolling & kAnchorMask) == 0;
-    const bool forced = end >= last + kMaxAnchorGap;
-    if ((!anchor && !forced) || end <= unit.offset || end < kGearWindow) continue;
-    const bool same = constant(ByteView(buffer).subspan(i + 1 - kGearWindow, kGearWindow));
-    if (!same) anchors.push_back({rolling, end});
-    if (!same || forced) last = end;
+  const auto take = [&](std::uint64_t rolling, std::size_t at, bool forced) {
+    const bool same = constant(ByteView(buffer).subspan(at - kGearWindow, kGearWindow));
+    if (!same) anchors.push_back({rolling, from + at});
+    if (!same || forced) last = from + at;
+  };
+  // Sets the anchors in front of `end` that no bytes ask for.
+  const auto force = [&](std::uint64_t end) {
+    while (last + kMaxAnchorGap < end) {
+      const auto at = static_cast<std::size_t>(last + kMaxAnchorGap - from);
+      take(rolling_before(buffer, at), at, true);
+    }
+  };
+  GearScan gear(kAnchorLog2);
+  // The first window that ends in the unit, or the first one of all.
+  const std::uint64_t least = std::max<std::uint64_t>(unit.offset + 1, kGearWindow);
+  for (std::size_t first = static_cast<std::size_t>(least - from); first <= buffer.size(); first += kGearUnit) {
+    for (const GearHit& hit : gear.find(buffer, first, std::min(first + kGearUnit - 1, buffer.size()))) {
+      force(from + hit.end);
+      take(hit.rolling, hit.end, from + hit.end == last + kMaxAnchorGap);
+    }
   }
+  force(from + buffer.size() + 1);
   return Done{};
 }
 
 }  // namespace
 
 Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place, unsigned threads) {
-  std::vector<std::vector<Anchor>> found(threads);
+  // Looks up a few anchors before it adds them. Lookups do not depend on each other, so they wait for memory together.
+  const auto add = [&](const std::vector<std::vector<Anchor>>& found) {
+    std::array<bool, kAddedTogether> known = {};
+    for (const std::vector<Anchor>& anchors : found) {
+      for (std::size_t first = 0; first < anchors.size(); first += kAddedTogether) {
+        const auto some = std::span(anchors).subspan(first, std::min(kAddedTogether, anchors.size() - first));
+        for (std::size_t i = 0; i < some.size(); ++i) known[i] = index.find(some[i].rolling) != kNoPlace;
+        for (std::size_t i = 0; i < some.size(); ++i) {
+          if (!known[i]) index.add(some[i].rolling, place + some[i].end);
+        }
+      }
+    }
+  };
+  // One thread adds the anchors of some units in their order while others find those of the next units.
+  std::vector<std::vector<Anchor>> found;
+  std::vector<std::vector<Anchor>> next(threads);
   for (std::uint64_t done = 0; done < bytes.size();) {
     const std::uint64_t left = (bytes.size() - done + kAnchorUnit - 1) / kAnchorUnit;
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(threads, left));
-    FATCTX_TRY(for_each_index(threads, count, [&](std::size_t at) {
-      const std::uint64_t from = done + at * kAnchorUnit;
-      return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, found[at]);
+    next.resize(count);
+    FATCTX_TRY(for_each_index(threads, count + 1, [&](std::size_t at) -> Status {
+      if (at == 0) {
+        add(found);
+        return Done{};
+      }
+      const std::uint64_t from = done + (at - 1) * kAnchorUnit;
+      return find_anchors(bytes, {from, std::min(kAnchorUnit, bytes.size() - from)}, next[at - 1]);
     }));
-    for (std::size_t at = 0; at < count; ++at) {
-      for (const Anchor& anchor : found[at]) index.add(anchor.rolling, place + anchor.end);
-    }
+    std::swap(found, next);
     done = std::min(bytes.size(), done + count * kAnchorUnit);
   }
+  add(found);
   bytes.close();
   return Done{};
 }

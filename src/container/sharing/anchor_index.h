@@ -41,7 +41,7 @@ class AnchorIndex {
 
 // Adds the anchors of `bytes`, whose first byte is at `place` of all stored bytes. Works in units of 4 MiB; each unit
 // starts a new count of bytes without an anchor, so the result does not depend on the number of threads.
-// Memory: 5 MiB a thread. Errors: those of reading.
+// Memory: 6 MiB a thread. Errors: those of reading.
 [[nodiscard]] Status add_anchors(AnchorIndex& index, const RecordBytes& bytes, std::uint64_t place, unsigned threads);
 
 // Returns whether all bytes are equal. Their rolling value never changes: every place is an anchor, or none.

@@ -46,8 +46,11 @@ class Planner {
     FATCTX_TRY(make_groups());
     for (std::size_t i = 0; i < present_.size(); ++i)
       FATCTX_TRY(add_store(*present_[i], static_cast<std::uint32_t>(i)));
+    std::size_t left = records_.size();
     for (const LayoutGroup& group : plan_.layout.groups) {
-      for (const std::size_t index : group.members) FATCTX_TRY(plan_record(index, index == group.members.front()));
+      for (const std::size_t index : group.members) {
+        FATCTX_TRY(plan_record(index, index == group.members.front(), --left == 0));
+      }
     }
     return std::move(plan_);
   }
@@ -57,8 +60,7 @@ class Planner {
     std::vector<ContentScan> scans(records_.size());
     std::vector<GroupInput> groups;
     FATCTX_TRY(for_each_index(settings_.threads, records_.size(), [&](std::size_t at) -> Status {
-      FATCTX_ASSIGN(scans[at], scan_content(*records_[at], settings_.granule_log2, granule_hash));
-      scans[at].granules = std::vector<std::uint64_t>();  // not needed here
+      FATCTX_ASSIGN(scans[at], scan_chunks(*records_[at]));
       return Done{};
     }));
     for (std::size_t i = 0; i < records_.size(); ++i) groups.push_back({records_[i]->size(), &scans[i]});
@@ -71,7 +73,8 @@ class Planner {
     return stored_.add(bytes, number, settings_.threads);
   }
 
-  Status plan_record(std::size_t index, bool is_base) {
+  // No record copies from the last one, so its anchors are not needed.
+  Status plan_record(std::size_t index, bool is_base, bool is_last) {
     const RecordBytes& bytes = *records_[index];
     ByteRecord& record = plan_.records[index];
     const auto store = static_cast<std::uint32_t>(present_.size() + index);
@@ -80,8 +83,8 @@ class Planner {
       record = {};
       record.own = {{0, bytes.size()}};
       record.own_bytes = bytes.size();
-      FATCTX_TRY(add_store(bytes, store));
-    } else if (record.own_bytes != 0) {
+      if (!is_last) FATCTX_TRY(add_store(bytes, store));
+    } else if (record.own_bytes != 0 && !is_last) {
       owns_.emplace_back(bytes, record.own);
       FATCTX_TRY(add_store(owns_.back(), store));
     }
@@ -89,9 +92,9 @@ class Planner {
     return Done{};
   }
 
-  // Makes a recipe if it saves enough. A base should stay mappable, so fills are no reason for one.
+  // Makes a recipe if it saves enough. In the first record of a layout group, fills are no reason for one.
   Status make_recipe(std::size_t index, std::uint32_t store, bool is_base) {
-    const std::uint64_t divisor = is_base ? settings_.min_base_saving_divisor : settings_.min_saving_divisor;
+    const std::uint64_t divisor = settings_.min_saving_divisor;
     const RecordBytes& bytes = *records_[index];
     ByteRecord& record = plan_.records[index];
     FATCTX_ASSIGN(std::vector<ByteRun> runs, find_runs(stored_, bytes, settings_.min_copy_bytes, settings_.threads));

@@ -1,6 +1,6 @@
-// Finds equal runs of bytes in records, at any byte offset, so that each is stored once. The first record of a layout
-// group stays whole; the others become recipes that copy from stored bytes. A first record also becomes a recipe if
-// more than half of it is stored already. Decides this for new files, for appends and for rewrites; nothing else does.
+// Finds equal runs of bytes in records, at any byte offset, so that each is stored once. The first record stays whole;
+// the others become recipes that copy from stored bytes, if that saves enough. Decides this for new files, for appends
+// and for rewrites; nothing else does.
 //
 // Bytes are compared before a run counts. The content decides the order of work: the order of the given records, the
 // pieces in which they are read, and repeated records change nothing.
@@ -20,12 +20,11 @@ namespace fatctx::container::sharing {
 
 struct ByteSettings {
   unsigned granule_log2 = 12;
-  std::uint64_t min_copy_bytes = 128;         // at least 64; twice the least that a step may make on average
-  std::uint64_t min_literal_bytes = 65536;    // a literal of this size is stored in a segment, where it can be mapped
-  std::uint64_t min_saving_divisor = 64;      // a record stays whole if the saving is below its size divided by this
-  std::uint64_t min_base_saving_divisor = 2;  // the same for the first record of a layout group
-  std::uint32_t max_sources = 64;             // of one recipe
-  unsigned threads = 1;                       // at least 1; changes nothing but the time
+  std::uint64_t min_copy_bytes = 128;       // at least 64; twice the least that a step may make on average
+  std::uint64_t min_literal_bytes = 65536;  // a literal of this size is stored in a segment, where it can be mapped
+  std::uint64_t min_saving_divisor = 64;    // a record stays whole if the saving is below its size divided by this
+  std::uint32_t max_sources = 64;           // of one recipe
+  unsigned threads = 1;                     // at least 1; changes nothing but the time
   // For each store, the position of its segment in the file. If empty: the present ones, then records, in given order.
   std::vector<std::uint32_t> places = {};
 };

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <utility>
 
-#include "container/sharing/gear.h"
 #include "container/sharing/parallel.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::uint64_t kReadUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kHashUnit = std::uint64_t{16} << 10;  // a run is often longer, and what it covers needs no hash
 // A run of this length that continues the last copy after a few other bytes is taken at once, without a look for a
 // longer one. It keeps its offset in the page, and the recipe small.
 constexpr std::uint64_t kGoodEnough = 4096;
@@ -39,17 +39,45 @@ const StoredBytes::Store& StoredBytes::store_before(std::uint64_t place) const n
   return *(next - 1);
 }
 
-// Makes the buffer hold `at` and the bytes behind it, and those in front of it that hashing has passed without a stop.
+// Makes the buffer hold `at` and the bytes behind it, and those in front of it that a window or a fill needs.
 Status RunFinder::load(std::uint64_t at) {
   const std::uint64_t from = at - std::min<std::uint64_t>(at - unit_.offset, kMaxAnchorGap);
   if (at >= buffer_at_ && at < buffer_at_ + buffer_.size()) return Done{};
   buffer_.resize(static_cast<std::size_t>(std::min(unit_end() - from, kReadUnit)));
   buffer_at_ = from;
+  anchors_.clear();
+  next_anchor_ = 0;
+  hashed_to_ = from;
   return record_->read_at(from, buffer_);
+}
+
+std::uint64_t RunFinder::rolling_at(std::uint64_t end) const noexcept {
+  return rolling_before(buffer_, static_cast<std::size_t>(end - buffer_at_));
 }
 
 ByteView RunFinder::window(std::uint64_t end) const noexcept {
   return ByteView(buffer_).subspan(static_cast<std::size_t>(end - kGearWindow - buffer_at_), kGearWindow);
+}
+
+// Returns the first anchor behind `at` whose window is in the unit and ends behind the last run. Returns null if there
+// is none up to `wanted`, or one behind that place. Hashes a whole step ahead.
+const RunFinder::Anchor* RunFinder::next_anchor(std::uint64_t at, std::uint64_t wanted) {
+  const std::uint64_t stop = buffer_at_ + buffer_.size();
+  const std::uint64_t least = std::max({at + 1, free_from_ + 1, unit_.offset + kGearWindow});
+  while (true) {
+    while (next_anchor_ < anchors_.size() && anchors_[next_anchor_].end < least) ++next_anchor_;
+    if (next_anchor_ < anchors_.size()) return &anchors_[next_anchor_];
+    const std::uint64_t from = std::max(least, hashed_to_ + 1);
+    if (from > wanted) return nullptr;
+    hashed_to_ = std::min(from + kHashUnit - 1, stop);
+    anchors_.clear();
+    next_anchor_ = 0;
+    // Looks all of them up at once: lookups do not depend on each other, so they wait for memory together.
+    for (const GearHit& hit : gear_.find(buffer_, static_cast<std::size_t>(from - buffer_at_),
+                                         static_cast<std::size_t>(hashed_to_ - buffer_at_))) {
+      anchors_.push_back({buffer_at_ + hit.end, stored_.anchors().find(hit.rolling)});
+    }
+  }
 }
 
 Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
@@ -60,36 +88,38 @@ Result<std::vector<ByteRun>> RunFinder::find(ByteRange unit) {
   last_copy_ = {};
   last_store_ = nullptr;
   runs_.clear();
-  std::uint64_t last = unit.offset;             // last anchor, or end of a run
-  std::uint64_t at = unit.offset;               // the byte to be hashed next
-  std::uint64_t whole_from = at + kGearWindow;  // from here on the rolling value covers a whole window
-  std::uint64_t rolling = 0;
+  std::uint64_t last = unit.offset;  // last anchor, or end of a run
+  std::uint64_t at = unit.offset;    // every place up to here has been examined
   while (at < unit_end()) {
     FATCTX_TRY(load(at));
     const std::uint64_t stop = buffer_at_ + buffer_.size();
-    bool found = false;
-    while (at < stop && !found) {
-      rolling = roll(rolling, buffer_[static_cast<std::size_t>(at - buffer_at_)]);
-      const std::uint64_t end = ++at;
-      const bool anchor = (rolling & kAnchorMask) == 0;
-      const std::uint64_t gap = end - std::min(end, last);  // hashing goes back a window behind a run
-      if (gap != 0 && gap % kLeastFill == 0) {
+    while (at < stop) {
+      const std::uint64_t gap_before = at - last;
+      const bool every_place = gap_before + 1 >= kMaxAnchorGap && gap_before + 1 < kTriedGap;
+      const std::uint64_t next = every_place ? at + 1 : last + (gap_before / kLeastFill + 1) * kLeastFill;
+      const Anchor* const next_found = next_anchor(at, std::min(next, stop));
+      const std::uint64_t end = next_found != nullptr ? std::min(next, next_found->end) : next;
+      if (end > stop) {
+        at = stop;
+        break;
+      }
+      const bool anchor = next_found != nullptr && next_found->end == end;
+      const std::uint64_t gap = end - last;
+      bool found = false;
+      if (gap % kLeastFill == 0) {
         FATCTX_ASSIGN(found, take_fill(end));
-        if (found) break;
       }
       const bool tried = anchor || (gap >= kMaxAnchorGap && gap < kTriedGap);
-      if (tried && end >= whole_from && !constant(window(end))) {  // else constant: an anchor everywhere or nowhere
-        FATCTX_ASSIGN(found, take_copy(end, rolling));
+      if (!found && tried && !constant(window(end))) {  // else constant: an anchor everywhere or nowhere
+        FATCTX_ASSIGN(found, take_copy(end, anchor ? next_found->place : stored_.anchors().find(rolling_at(end))));
         if (anchor) last = end;
       }
       if (gap >= kLongestGap) last = end;
+      at = end;
+      if (!found) continue;
+      at = last = free_from_;
+      break;
     }
-    if (!found) continue;
-    last = free_from_;
-    // Hashing resumes where the first window can end behind the run.
-    at = free_from_ - std::min<std::uint64_t>(free_from_ - unit.offset, kGearWindow - 1);
-    whole_from = at + kGearWindow;
-    rolling = 0;
   }
   return std::move(runs_);
 }
@@ -130,11 +160,10 @@ Result<bool> RunFinder::take_fill(std::uint64_t end) {
   return true;
 }
 
-Result<bool> RunFinder::take_copy(std::uint64_t end, std::uint64_t rolling) {
+Result<bool> RunFinder::take_copy(std::uint64_t end, std::uint64_t place) {
   const std::uint64_t at = end - kGearWindow;
   FATCTX_ASSIGN(Candidate best, as_the_last_one(at));
   if (best.size < kGoodEnough) {
-    const std::uint64_t place = stored_.anchors().find(rolling);
     if (place != kNoPlace) {
       const StoredBytes::Store& store = stored_.store_before(place);
       FATCTX_ASSIGN(const Candidate other, longest_from(store, place - kGearWindow - store.place, at));

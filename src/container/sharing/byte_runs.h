@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "container/sharing/anchor_index.h"
+#include "container/sharing/gear_scan.h"
 #include "container/sharing/record_bytes.h"
 #include "container/sharing/stored_bytes.h"
 #include "fatctx/base/result.h"
@@ -57,7 +59,7 @@ inline constexpr std::uint64_t kScanUnit = std::uint64_t{8} << 20;
 // Returns the runs of a record, ascending and disjoint. None is shorter than `least`, which is at least 64. They do
 // not depend on the number of threads, nor on the pieces in which bytes are read.
 //
-// Memory: 5 MiB a thread, and 40 bytes a run. Closes the sources that it reads. Errors: those of reading.
+// Memory: 6 MiB a thread, and 40 bytes a run. Closes the sources that it reads. Errors: those of reading.
 [[nodiscard]] Result<std::vector<ByteRun>> find_runs(const StoredBytes& stored, const RecordBytes& record,
                                                      std::uint64_t least, unsigned threads);
 
@@ -85,11 +87,16 @@ class RunFinder {
     std::uint64_t target = 0;
     std::uint64_t size = 0;
   };
-  // Restarts hashing so far in front of a place that the windows at it are whole.
+  struct Anchor {
+    std::uint64_t end = 0;    // in the record
+    std::uint64_t place = 0;  // behind stored bytes with the same value, or kNoPlace
+  };
   Status load(std::uint64_t at);
+  [[nodiscard]] const Anchor* next_anchor(std::uint64_t at, std::uint64_t wanted);
+  [[nodiscard]] std::uint64_t rolling_at(std::uint64_t end) const noexcept;
   [[nodiscard]] Result<std::uint64_t> equal_behind(const ByteRun& run, std::uint64_t end);
   [[nodiscard]] Result<std::uint64_t> equal_before(const ByteRun& run, std::uint64_t from);
-  [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t rolling);
+  [[nodiscard]] Result<bool> take_copy(std::uint64_t end, std::uint64_t place);
   [[nodiscard]] Result<bool> take_fill(std::uint64_t end);
   [[nodiscard]] Result<Candidate> as_the_last_one(std::uint64_t at);
   void take(const Candidate& run);
@@ -111,6 +118,10 @@ class RunFinder {
   ByteRange unit_;
   std::vector<std::byte> buffer_;
   std::uint64_t buffer_at_ = 0;  // offset of its first byte in the record
+  GearScan gear_{kAnchorLog2};
+  std::vector<Anchor> anchors_;  // of the part of the buffer that is hashed
+  std::size_t next_anchor_ = 0;  // index of the first one that is not examined yet
+  std::uint64_t hashed_to_ = 0;  // the last place that is hashed
   std::uint64_t free_from_ = 0;  // end of the last run: later runs start here or behind it
   ByteRun last_copy_;
   const StoredBytes::Store* last_store_ = nullptr;  // of the last copy; null if there was none

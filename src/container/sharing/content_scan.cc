@@ -5,13 +5,12 @@
 #include <cstring>
 
 #include "container/format/hash.h"
-#include "container/sharing/gear.h"
+#include "container/sharing/gear_scan.h"
 
 namespace fatctx::container::sharing {
 namespace {
 
 constexpr std::size_t kScanUnit = std::size_t{1} << 20;
-constexpr std::uint64_t kCutMask = ~std::uint64_t{0} << (64 - kChunkLog2);
 
 std::uint64_t first_word(const Hash128& hash) noexcept {
   std::uint64_t word = 0;
@@ -21,19 +20,21 @@ std::uint64_t first_word(const Hash128& hash) noexcept {
 
 class Scanner {
  public:
-  Scanner(const RecordBytes& record, unsigned granule_log2, const GranuleHash& hash)
+  // Without `hash` it leaves out the granules.
+  Scanner(const RecordBytes& record, unsigned granule_log2, const GranuleHash* hash)
       : record_(record), granule_(std::size_t{1} << granule_log2), hash_(hash) {}
 
   Result<ContentScan> run() {
     const std::uint64_t size = record_.size();
-    scan_.granules.reserve(static_cast<std::size_t>((size + granule_ - 1) / granule_));
+    if (hash_ != nullptr) scan_.granules.reserve(static_cast<std::size_t>((size + granule_ - 1) / granule_));
     buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(size, kScanUnit + kMaxChunk)));
     for (std::uint64_t at = 0; at < size;) {
       const auto piece =
           std::span(buffer_).subspan(held_, static_cast<std::size_t>(std::min<std::uint64_t>(kScanUnit, size - at)));
       FATCTX_TRY(record_.read_at(at, piece));
       at += piece.size();
-      hash_granules(piece);
+      if (hash_ != nullptr) hash_granules(piece);
+      find_ends(piece.size());
       held_ += piece.size();
       take_chunks(at == size);
     }
@@ -51,27 +52,46 @@ class Scanner {
     while (!piece.empty()) {
       const ByteView bytes = piece.first(std::min(piece.size(), granule_));
       if (bytes.size() == granule_) {
-        scan_.granules.push_back(hash_(bytes));
+        scan_.granules.push_back((*hash_)(bytes));
       } else {
         std::vector<std::byte> padded(bytes.begin(), bytes.end());
         padded.resize(granule_);
-        scan_.granules.push_back(hash_(padded));
+        scan_.granules.push_back((*hash_)(padded));
       }
       piece = piece.subspan(bytes.size());
     }
   }
 
-  void take_chunks(bool at_end) {
-    ByteView rest = ByteView(buffer_).first(held_);
-    while (at_end ? !rest.empty() : rest.size() >= kMaxChunk) {
-      const ByteView bytes = rest.first(chunk_size(rest));
-      const std::uint64_t hash = granule_hash(bytes);
-      scan_.chunks.push_back({hash, static_cast<std::uint32_t>(bytes.size())});
-      put_word(hash);
-      rest = rest.subspan(bytes.size());
+  // Collects the places in the next `size` bytes where the bytes in front let a chunk end. The buffer begins with a
+  // chunk, which no place in its first kMinChunk bytes ends.
+  void find_ends(std::size_t size) {
+    const std::size_t end = held_ + size;
+    for (std::size_t first = std::max(held_ + 1, kMinChunk); first <= end; first += kGearUnit) {
+      const std::size_t last = std::min(first + kGearUnit - 1, end);
+      for (const GearHit& hit : gear_.find(ByteView(buffer_).first(end), first, last)) {
+        ends_.push_back(static_cast<std::uint32_t>(hit.end));
+      }
     }
-    std::memmove(buffer_.data(), rest.data(), rest.size());
-    held_ = rest.size();
+  }
+
+  void take_chunks(bool at_end) {
+    const ByteView held = ByteView(buffer_).first(held_);
+    std::size_t from = 0;
+    auto end = ends_.cbegin();
+    while (at_end ? from < held_ : held_ - from >= kMaxChunk) {
+      const std::size_t most = std::min(held_ - from, kMaxChunk);
+      end = std::find_if(end, ends_.cend(), [from](std::size_t at) { return at >= from + kMinChunk; });
+      const std::size_t size = end != ends_.cend() && *end < from + most ? *end - from : most;
+      const ByteView bytes = held.subspan(from, size);
+      const std::uint64_t hash = granule_hash(bytes);
+      scan_.chunks.push_back({hash, static_cast<std::uint32_t>(size)});
+      put_word(hash);
+      from += size;
+    }
+    std::memmove(buffer_.data(), held.data() + from, held_ - from);
+    held_ -= from;
+    ends_.erase(ends_.cbegin(), std::find_if(end, ends_.cend(), [from](std::size_t at) { return at > from; }));
+    for (std::uint32_t& at : ends_) at -= static_cast<std::uint32_t>(from);
   }
 
   void put_word(std::uint64_t word) {
@@ -82,10 +102,12 @@ class Scanner {
 
   const RecordBytes& record_;
   const std::size_t granule_;
-  const GranuleHash& hash_;
+  const GranuleHash* const hash_;
   ContentScan scan_;
   std::vector<std::byte> buffer_;
   std::size_t held_ = 0;  // bytes of a chunk whose end is not read yet
+  GearScan gear_{kChunkLog2};
+  std::vector<std::uint32_t> ends_;  // in the buffer, ascending
   Hasher contents_;
 };
 
@@ -93,22 +115,10 @@ class Scanner {
 
 std::uint64_t granule_hash(ByteView granule) noexcept { return first_word(hash128(granule)); }
 
-std::size_t chunk_size(ByteView bytes) noexcept {
-  if (bytes.size() <= kMinChunk) return bytes.size();
-  const std::size_t end = std::min(bytes.size(), kMaxChunk);
-  std::uint64_t rolling = 0;
-  for (std::size_t at = kMinChunk - kGearWindow; at < kMinChunk; ++at) {
-    rolling = roll(rolling, bytes[at]);
-  }
-  for (std::size_t at = kMinChunk; at < end; ++at) {
-    if ((rolling & kCutMask) == 0) return at;
-    rolling = roll(rolling, bytes[at]);
-  }
-  return end;
+Result<ContentScan> scan_content(const RecordBytes& record, unsigned granule_log2, const GranuleHash& hash) {
+  return Scanner(record, granule_log2, &hash).run();
 }
 
-Result<ContentScan> scan_content(const RecordBytes& record, unsigned granule_log2, const GranuleHash& hash) {
-  return Scanner(record, granule_log2, hash).run();
-}
+Result<ContentScan> scan_chunks(const RecordBytes& record) { return Scanner(record, 0, nullptr).run(); }
 
 }  // namespace fatctx::container::sharing

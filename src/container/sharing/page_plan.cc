@@ -9,6 +9,7 @@
 
 #include "container/sharing/granule_store.h"
 #include "container/sharing/parallel.h"
+#include "container/sharing/stored_bytes.h"
 #include "container/sharing/window_scan.h"
 
 namespace fatctx::container::sharing {
@@ -334,15 +335,11 @@ class PagePlanner {
       FATCTX_TRY(records_[index_].bytes->read_at(
           offset, std::span(left_).first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, size_ - offset)))));
       FATCTX_TRY(read_stored(run.granule + static_cast<std::uint32_t>(done), static_cast<std::uint32_t>(count)));
-      if (left_ == right_) continue;
+      if (equal_bytes(left_, right_)) continue;
       for (std::uint64_t i = 0; i < count; ++i) {
         const auto from = static_cast<std::size_t>(i << settings_.granule_log2);
         const auto size = static_cast<std::size_t>(granule_size_);
-        if (std::equal(left_.begin() + static_cast<std::ptrdiff_t>(from),
-                       left_.begin() + static_cast<std::ptrdiff_t>(from + size),
-                       right_.begin() + static_cast<std::ptrdiff_t>(from))) {
-          continue;
-        }
+        if (equal_bytes(ByteView(left_).subspan(from, size), ByteView(right_).subspan(from, size))) continue;
         unequal_.insert({run.at + done + i, run.granule + static_cast<std::uint32_t>(done + i)});
       }
     }

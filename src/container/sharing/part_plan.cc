@@ -49,6 +49,7 @@ std::vector<Stretch> stretches_of(const PartInput& record) {
   std::sort(parts.begin(), parts.end(),
             [](const KnownPart& a, const KnownPart& b) { return a.range.offset < b.range.offset; });
   std::vector<Stretch> result;
+  result.reserve(parts.size() + 1);
   std::uint64_t at = 0;
   for (const KnownPart& part : parts) {
     const ByteRange& range = part.range;

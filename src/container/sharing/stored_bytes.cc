@@ -65,6 +65,10 @@ Status OwnBytes::read_at(std::uint64_t offset, std::span<std::byte> buffer) cons
   return Done{};
 }
 
+bool equal_bytes(ByteView a, ByteView b) noexcept {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 std::size_t common_prefix(ByteView a, ByteView b) noexcept {
   const std::size_t most = std::min(a.size(), b.size());
   if (std::memcmp(a.data(), b.data(), most) == 0) return most;  // the fastest, but tells no position

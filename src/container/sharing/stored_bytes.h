@@ -53,6 +53,9 @@ class OwnBytes final : public RecordBytes {
   std::uint64_t size_ = 0;
 };
 
+// Returns whether both have the same bytes. Much faster than std::equal, which takes std::byte one by one.
+[[nodiscard]] bool equal_bytes(ByteView a, ByteView b) noexcept;
+
 // Returns how many bytes are equal from the front, or from the back, of two views.
 [[nodiscard]] std::size_t common_prefix(ByteView a, ByteView b) noexcept;
 [[nodiscard]] std::size_t common_suffix(ByteView a, ByteView b) noexcept;

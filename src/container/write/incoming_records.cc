@@ -276,10 +276,10 @@ Result<std::vector<PackRecord>> IncomingRecords::with_tensor_tables(std::map<std
       table.key.group = record.key.group;
       table.key.variant = table.name;
       table.weights = {record.name};
-      auto input = Input::open(record.source);
-      if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", record.name));
-      blob_sizes.emplace(record.name, input.value().size());
-      auto bytes = build_tensor_table(record.tensors, input.value().size());
+      const auto size = Input::size_of(record.source);
+      if (!size.ok()) return in_context(size.error(), fmt::format("record \"{}\"", record.name));
+      blob_sizes.emplace(record.name, size.value());
+      auto bytes = build_tensor_table(record.tensors, size.value());
       if (!bytes.ok())
         return in_context(std::move(bytes).error(), fmt::format("tensors of record \"{}\"", record.name));
       table.source.bytes = std::move(bytes).value();
@@ -287,8 +287,10 @@ Result<std::vector<PackRecord>> IncomingRecords::with_tensor_tables(std::map<std
         return Error{ErrorCode::kExists, fmt::format("the name \"{}\" is needed for the tensor table", table.name)};
       }
       all.push_back(std::move(table));
+      std::vector<sharing::KnownPart>& of_blob = parts[record.name];
+      of_blob.reserve(record.tensors.size());
       for (const PackTensor& tensor : record.tensors) {
-        parts[record.name].push_back(
+        of_blob.push_back(
             {{tensor.offset_in_blob, tensor.size_bytes}, std::max<std::uint64_t>(1, dtype_bits(tensor.dtype) / 8)});
       }
     }

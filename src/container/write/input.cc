@@ -1,10 +1,12 @@
 #include "container/write/input.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "container/format/hash.h"
+#include "container/sharing/stored_bytes.h"
 
 namespace fatctx::container {
 namespace {
@@ -28,6 +30,8 @@ class LoadedBytes final : public ByteSource {
   const RecordView view_;
 };
 
+bool is_in_memory(const PackSource& source) noexcept { return !source.source && !source.loaded && source.path.empty(); }
+
 }  // namespace
 
 Status go_on(const std::atomic<bool>* cancel) {
@@ -36,6 +40,31 @@ Status go_on(const std::atomic<bool>* cancel) {
 }
 
 Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
+  FATCTX_ASSIGN(Input input, open_outside(source, cancel));
+  if (!is_in_memory(source)) return input;
+  input.bytes_ = source.bytes;
+  input.size_ = input.bytes_.size();
+  return input;
+}
+
+Result<Input> Input::take(PackSource& source, const std::atomic<bool>* cancel) {
+  FATCTX_ASSIGN(Input input, open_outside(source, cancel));
+  std::vector<std::byte> bytes =
+      std::exchange(source.bytes, std::vector<std::byte>());  // clear() would keep the memory
+  if (!is_in_memory(source)) return input;
+  input.bytes_ = std::move(bytes);
+  input.size_ = input.bytes_.size();
+  return input;
+}
+
+Result<std::uint64_t> Input::size_of(const PackSource& source) {
+  if (is_in_memory(source)) return source.bytes.size();
+  FATCTX_ASSIGN(const Input input, open_outside(source, nullptr));
+  return input.size();
+}
+
+// Opens everything but bytes in memory, of which it sets the name only.
+Result<Input> Input::open_outside(const PackSource& source, const std::atomic<bool>* cancel) {
   Input input;
   input.cancel_ = cancel;
   if (source.source || source.loaded) {
@@ -47,8 +76,6 @@ Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* can
   }
   if (source.path.empty()) {
     input.name_ = "bytes in memory";
-    input.bytes_ = source.bytes;
-    input.size_ = input.bytes_.size();
     return input;
   }
   input.name_ = source.path;
@@ -148,7 +175,7 @@ Result<bool> equal_bytes(const Input& a, const Input& b) {
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(unit, a.size() - at));
     FATCTX_TRY(a.read_at(at, std::span(left).first(size)));
     FATCTX_TRY(b.read_at(at, std::span(right).first(size)));
-    equal = std::equal(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(size), right.begin());
+    equal = sharing::equal_bytes(ByteView(left).first(size), ByteView(right).first(size));
   }
   a.close();
   b.close();

@@ -312,11 +312,10 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Hash128 table_hash =
         records[i].type == RecordType::kTensorTable ? table_hash_of(records[i].source.bytes) : Hash128{};
-    auto input = Input::open(records[i].source, cancel);
+    auto input = Input::take(records[i].source, cancel);
     if (!input.ok()) return in_context(std::move(input).error(), fmt::format("record \"{}\"", records[i].name));
     PlannedRecord planned;
     planned.record = std::move(records[i]);
-    planned.record.source.bytes = std::vector<std::byte>();  // moved into the input; clear() would keep the memory
     planned.input = std::move(input).value();
     planned.table_hash = table_hash;
     planned.id = first_id + static_cast<std::uint32_t>(i);

@@ -78,7 +78,7 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
   FATCTX_TRY(copy_payload(plan, file, options.progress));
-  FATCTX_TRY(check_rebuilt(plan, file));
+  FATCTX_TRY(check_rebuilt(plan, file, options.threads));
   FATCTX_TRY(check_known_hashes(plan));
   FATCTX_TRY(add_digests(plan, file, options));
   const std::uint64_t generation = as.lineage == nullptr ? 1 : as.lineage->generation;

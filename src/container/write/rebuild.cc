@@ -7,6 +7,8 @@
 
 #include "container/format/hash.h"
 #include "container/read/recipe_record.h"
+#include "container/sharing/parallel.h"
+#include "container/sharing/stored_bytes.h"
 
 namespace fatctx::container {
 namespace {
@@ -32,7 +34,7 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
       written.resize(size);
       FATCTX_TRY(planned.input.read_at(at, given));
       FATCTX_TRY(file.read_at(plan.place_of(slice).offset + done, written));
-      if (given != written) return differs(planned, at);
+      if (!sharing::equal_bytes(given, written)) return differs(planned, at);
       hasher.update(written);
       at += size;
       done += size;
@@ -62,7 +64,7 @@ Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping
     FATCTX_TRY(recipe.apply(
         {at, made.size()}, [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_at(offset, out); },
         made));
-    if (given != made) return differs(planned, at);
+    if (!sharing::equal_bytes(given, made)) return differs(planned, at);
     hasher.update(made);
   }
   planned.hash = hasher.digest();
@@ -71,16 +73,21 @@ Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping
 
 }  // namespace
 
-Status check_rebuilt(Plan& plan, const mapping::OsFile& file) {
+Status check_rebuilt(Plan& plan, const mapping::OsFile& file, unsigned threads) {
+  std::vector<std::size_t> shared;
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    PlannedRecord& planned = plan.records[i];
+    const PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || planned.present_row || !planned.shares())
       continue;  // equal records have been compared with each other
+    shared.push_back(i);
+  }
+  return sharing::for_each_index(sharing::thread_count(threads), shared.size(), [&](std::size_t at) -> Status {
+    PlannedRecord& planned = plan.records[shared[at]];
     FATCTX_TRY(planned.recipe ? rebuild_by_recipe(plan, planned, file) : rebuild(plan, planned, file));
     FATCTX_TRY(planned.input.check_unchanged());
     planned.input.close();
-  }
-  return Done{};
+    return Done{};
+  });
 }
 
 }  // namespace fatctx::container

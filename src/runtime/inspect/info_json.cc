@@ -4,6 +4,7 @@
 #include "container/format/description_json.h"
 #include "fatctx/layout.h"
 #include "fatctx/sharing.h"
+#include "runtime/inspect/extents_json.h"
 #include "runtime/inspect/sharing_json.h"
 
 namespace fatctx {
@@ -183,6 +184,7 @@ Result<std::string> info_json(const Container& container, const ContainerDescrip
   }
   if (parts.graphs) json.add("graphs", graphs_json(description));
   if (parts.options) json.add("options", options_json(description));
+  if (parts.extents) json.add("extents", extents_json(container));
   if (parts.sharing) {
     FATCTX_ASSIGN(const SharingReport report, measure_sharing(container));
     json.add("sharing", sharing_json(report, container.records()));

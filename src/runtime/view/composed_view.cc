@@ -1,6 +1,7 @@
 #include "runtime/view/composed_view.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "container/read/checked_bytes.h"
 #include "container/read/open.h"
 #include "container/read/recipe_record.h"
+#include "container/sharing/parallel.h"
 #include "mapping/same_file.h"
 #include "mapping/sealed_file.h"
 #include "runtime/observe/observe.h"
@@ -102,8 +104,8 @@ Result<std::shared_ptr<ComposedRecord>> within_budget(const std::shared_ptr<cons
   return made;
 }
 
-// Builds the literals, fills and copies between the mapped pages, in the order of the record.
-Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const MappedContainer& mapped,
+// Builds the literals, fills and copies of one block between the mapped pages, in the order of the record.
+Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, std::size_t block, const MappedContainer& mapped,
              const container::WorkBudget& budget, const container::StreamSink& sink) {
   container::CheckedBytes file(mapped.file(), mapped.toc(), budget);
   const auto checked = [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_into(offset, out); };
@@ -111,7 +113,7 @@ Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const Map
   std::uint64_t at = 0;
   for (const MixedPiece& piece : pieces) {
     const std::uint64_t end = at + piece.size;
-    while (piece.built && at != end) {
+    while (piece.built && piece.block == block && at != end) {
       buffer.resize(static_cast<std::size_t>(std::min(kBuildStep, end - at)));
       FATCTX_TRY(recipe.apply({at, buffer.size()}, checked, buffer));
       FATCTX_TRY(sink(buffer));
@@ -120,6 +122,41 @@ Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, const Map
     at = end;
   }
   return Done{};
+}
+
+// Divides the built bytes among several blocks of about equal size, in their order.
+std::vector<MixedPiece> among_blocks(std::span<const MixedPiece> pieces, std::uint64_t built_bytes,
+                                     std::size_t blocks) {
+  const std::uint64_t most = (built_bytes / blocks / kBuildStep + 1) * kBuildStep;  // whole pages
+  std::vector<MixedPiece> result;
+  std::uint8_t block = 0;
+  std::uint64_t used = 0;  // of the block
+  for (const MixedPiece& piece : pieces) {
+    if (!piece.built) {
+      result.push_back(piece);
+      continue;
+    }
+    for (std::uint64_t left = piece.size; left != 0;) {
+      if (used == most) {
+        ++block;
+        used = 0;
+      }
+      const std::uint64_t size = std::min(left, most - used);
+      result.push_back({.built = true, .offset = used, .size = size, .block = block});
+      used += size;
+      left -= size;
+    }
+  }
+  return result;
+}
+
+// Returns how many threads build so many bytes, each a block of its own, because the system lets one thread at a time
+// write to a file. Most of the time goes into getting memory. A short build is done before another thread has begun.
+std::size_t block_count(std::uint64_t built_bytes) {
+  constexpr std::uint64_t kLeastABlock = std::uint64_t{4} << 20;
+  constexpr unsigned kMostBlocks = 2;
+  if (built_bytes < kMostBlocks * kLeastABlock) return 1;
+  return std::min(kMostBlocks, container::sharing::thread_count(0));
 }
 
 std::int64_t nanoseconds_of(const mapping::FileTime& time) noexcept {
@@ -144,23 +181,38 @@ ComposedRecord::~ComposedRecord() {
   container().cached_bytes().fetch_sub(cached_bytes_, std::memory_order_relaxed);
 }
 
-Status ComposedRecord::map(int built_descriptor) {
-  const mapping::SealableBlock built{.data = nullptr, .size_bytes = 0, .descriptor = built_descriptor};
-  FATCTX_ASSIGN(region_, mapping::map_mixed(container().file(), pieces_, &built, &container().stitched_lost()));
+Status ComposedRecord::map(std::span<const int> descriptors) {
+  std::vector<mapping::SealableBlock> built;
+  for (const int descriptor : descriptors)
+    built.push_back({.data = nullptr, .size_bytes = 0, .descriptor = descriptor});
+  FATCTX_ASSIGN(region_, mapping::map_mixed(container().file(), pieces_, built.empty() ? nullptr : built.data(),
+                                            &container().stitched_lost()));
   return Done{};
 }
 
 Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, ComposePlan plan, bool check,
                             const container::WorkBudget& budget) {
-  pieces_ = std::move(plan.pieces);
-  std::optional<mapping::SealedFile> built;
-  if (memory_bytes_ != 0) {
-    FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(memory_bytes_));
-    built.emplace(std::move(made));
-    FATCTX_TRY(build(recipe, pieces_, container(), budget, [&](ByteView bytes) { return built->write(bytes); }));
-    FATCTX_TRY(built->seal());
+  const std::size_t blocks = memory_bytes_ == 0 ? 0 : block_count(memory_bytes_);
+  pieces_ = blocks < 2 ? std::move(plan.pieces) : among_blocks(plan.pieces, memory_bytes_, blocks);
+  std::vector<std::uint64_t> sizes(blocks);
+  for (const MixedPiece& piece : pieces_) {
+    if (piece.built) sizes[piece.block] = piece.offset + piece.size;
   }
-  FATCTX_TRY(map(built ? built->descriptor() : -1));
+  std::vector<mapping::SealedFile> built;
+  std::vector<int> descriptors;
+  for (const std::uint64_t size : sizes) {
+    FATCTX_ASSIGN(mapping::SealedFile made, mapping::SealedFile::make(size));
+    built.push_back(std::move(made));
+    descriptors.push_back(built.back().descriptor());
+  }
+  FATCTX_TRY(
+      container::sharing::for_each_index(static_cast<unsigned>(blocks), blocks, [&](std::size_t block) -> Status {
+        mapping::SealedFile& memory = built[block];
+        FATCTX_TRY(
+            build(recipe, pieces_, block, container(), budget, [&](ByteView bytes) { return memory.write(bytes); }));
+        return memory.seal();
+      }));
+  FATCTX_TRY(map(descriptors));
   // Verifies through the range that the caller will get, so that its pages are in the page table afterwards.
   if (check) FATCTX_TRY(verify(record, budget));
   return Done{};
@@ -169,9 +221,9 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
 // Builds into the file and verifies the bytes there. A wrong file is never published.
 Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
                                     const container::WorkBudget& budget) {
-  FATCTX_TRY(build(recipe, pieces_, container(), budget, [&](ByteView bytes) { return writer.write(bytes); }));
+  FATCTX_TRY(build(recipe, pieces_, 0, container(), budget, [&](ByteView bytes) { return writer.write(bytes); }));
   FATCTX_TRY(writer.finish());
-  FATCTX_TRY(map(writer.descriptor()));
+  FATCTX_TRY(map(std::array{writer.descriptor()}));
   auto verified = verify_all(record, budget);
   region_.reset();  // unmaps it: the descriptor permits writing, so the range could be made writable
   return verified;
@@ -185,7 +237,7 @@ Result<bool> ComposedRecord::take_cached(const RecordInfo& record, const ViewCac
   if (!found) return false;
   observe::Span span(ProfileEventKind::kMap, found->path);
   span.about(record);
-  FATCTX_TRY(map(found->file->descriptor()));
+  FATCTX_TRY(map(std::array{found->file->descriptor()}));
   FATCTX_ASSIGN(const mapping::FileIdentity mapped, found->file->identity());
   std::string wrong;
   if (mapped.size != found->identity.size || mapped.modified != found->identity.modified) {
@@ -352,8 +404,9 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       ComposePlan plan = plan_for(*mapped, recipe, host);
       const bool cached = !folder.empty() && plan.built_bytes != 0;
       FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
-      // The reservation is split into pieces; its remainder is one more map for that time.
-      if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 1));
+      // The reservation is split into pieces; its remainder is one more map for that time. Another one is the piece that
+      // two blocks share.
+      if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 2));
       if (cached) {
         FATCTX_ASSIGN(const ViewCache cache, ViewCache::open(folder, options.cache_limit_bytes));
         FATCTX_TRY(made->make_cached(record, recipe, std::move(plan), host.page_bytes, cache, budget));

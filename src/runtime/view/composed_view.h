@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ class ComposedRecord final : public SharedView {
   [[nodiscard]] const std::string& rejected() const noexcept { return rejected_; }
 
  private:
-  [[nodiscard]] Status map(int built_descriptor);
+  [[nodiscard]] Status map(std::span<const int> descriptors);  // of the blocks
   [[nodiscard]] Status verify_all(const RecordInfo& record, const container::WorkBudget& budget) const;
   [[nodiscard]] Status verify_since(const RecordInfo& record, std::uint64_t known,
                                     const container::WorkBudget& budget) const;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "container/format/page_hashes.h"
 #include "container/format/crypto.h"
 #include "container/read/stored_rows.h"
 #include "fatctx/appender.h"
@@ -277,10 +278,15 @@ TEST_F(Signed, EveryFieldThatIsSignedCounts) {
   container::Header header;
   header.generation = 7;
   header.committed_end = 0x90000;
-  header.toc_size = 3;
-  const Bytes toc = support::pattern(3, 1);
+  header.toc_head_size = container::toc_head_size(1, true);
+  header.toc_size = header.toc_head_size + 3;
+  Bytes toc = support::pattern(static_cast<std::size_t>(header.toc_size), 1);
+  const std::span<std::byte> page_sha256 =
+      std::span(toc).first(static_cast<std::size_t>(header.toc_head_size)).last(sizeof(container::DiskSha256));
+  container::put_page_sha256(ByteView(toc).last(3), page_sha256);
   const SigningKey secret = key();
-  header.signature = container::sign_generation(header, toc, {}, secret);
+  const ByteView head = ByteView(toc).first(static_cast<std::size_t>(header.toc_head_size));
+  header.signature = container::sign_generation(header, head, {}, secret);
   const PublicKey trusted[] = {release_.public_key};
   EXPECT_TRUE(is_ok(container::check_trust(header, toc, {.keys = trusted})));
   const auto refused = [&](auto change) {
@@ -291,7 +297,8 @@ TEST_F(Signed, EveryFieldThatIsSignedCounts) {
   EXPECT_TRUE(refused([](container::Header& h) { h.uuid[15] = std::byte{1}; }));
   EXPECT_TRUE(refused([](container::Header& h) { h.generation = 8; }));
   EXPECT_TRUE(refused([](container::Header& h) { h.committed_end = 0x90001; }));
-  EXPECT_TRUE(refused([](container::Header& h) { h.toc_size = 4; }));
+  EXPECT_TRUE(refused([](container::Header& h) { h.toc_size = h.toc_size + 1; }));
+  EXPECT_TRUE(refused([](container::Header& h) { h.toc_head_size = h.toc_head_size - 16; }));
 }
 
 // S4
@@ -381,6 +388,7 @@ TEST_F(Signed, ASignatureUnderAnotherHashAlgorithmIsRefused) {
   header.generation = file.live.generation;
   header.committed_end = file.live.committed_end;
   header.toc_size = file.live.toc_size;
+  header.toc_head_size = file.live.toc_head_size;
   container::SignedMessage message = container::signed_message(header, file.live.toc_sha256, {});
   EXPECT_EQ(secret.sign(std::as_bytes(std::span(&message, 1))), file.live.signature) << "that is what is signed";
   message.hash_algorithm = container::kHashXxh3;

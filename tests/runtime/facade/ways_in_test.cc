@@ -117,7 +117,8 @@ TEST_F(WaysIn, APartThatCannotBeIsRefusedWithTheReason) {
       {{4096, 1ULL << 40}, ErrorCode::kTruncated, "the file has"},
       {{1ULL << 40, 0}, ErrorCode::kTruncated, "the file has"},
       {{4096, content_.size() - 1}, ErrorCode::kTruncated, ""},
-      {{8192, 0}, ErrorCode::kBadMagic, ""},
+      {{8192, 0}, ErrorCode::kChecksumMismatch, ""},  // the second copy of the prologue is there, and no slot
+      {{12'288, 0}, ErrorCode::kBadMagic, ""},
       {{4096, 0}, ErrorCode::kTrailingData, ""},
   };
   for (const Bad& row : rows) {

@@ -83,8 +83,9 @@ TEST(HostileOpen, LostHeaderPagesAreInTheOpenReport) {
     const auto opened = open_container(registry, path);
 
     ASSERT_TRUE(support::is_ok(opened)) << page;
-    const std::string loss = expected[page] == nullptr ? "header padding" : expected[page];
-    EXPECT_EQ(opened.value().report().degraded, std::vector<std::string>{loss});
+    std::vector<std::string> loss;  // an open does not read the padding between the sectors
+    if (expected[page] != nullptr) loss.emplace_back(expected[page]);
+    EXPECT_EQ(opened.value().report().degraded, loss);
     EXPECT_TRUE(support::is_ok(opened.value().acquire("weights")));
     EXPECT_FALSE(opened.value().verify().value().findings.empty());
   }
