@@ -139,7 +139,7 @@ def test_a_sealed_file_and_a_link_are_refused_with_the_remedy(small, tmp_path):
 
 def test_a_damaged_mirror_is_restored(small):
     data = bytearray(small.read_bytes())
-    data[0x9000 + 100] ^= 1
+    data[0x2800 + 100] ^= 1
     small.write_bytes(data)
     assert fatctx.open(small).report.degraded == ["slot A1"]
     assert fatctx.append(small, [binary("new", "riscv64")]).restored == ["slot A1"]

@@ -148,4 +148,4 @@ def test_an_opaque_record_may_have_an_extent_of_its_own(tmp_path):
     fatctx.pack(tmp_path / "m.fatctx", records)
     container = fatctx.open(tmp_path / "m.fatctx")
     offsets = {record.name: record.file_offset for record in container.records}
-    assert offsets["apart"] % 65536 == 0 and offsets["among"] % 65536 != 0
+    assert offsets["apart"] % 4096 == 0 and offsets["among"] % 4096 != 0

@@ -30,7 +30,7 @@ def test_a_part_of_a_descriptors_file_opens(small, tmp_path):
     assert "0x2000" in container.path
 
 
-@pytest.mark.parametrize("keywords,kind", [({"offset": 100}, fatctx.InvalidArgument), ({"offset": 4096}, fatctx.BadMagic),
+@pytest.mark.parametrize("keywords,kind", [({"offset": 100}, fatctx.InvalidArgument), ({"offset": 8192}, fatctx.BadMagic),
                                            ({"offset": 1 << 40}, fatctx.Truncated), ({"offset": -1}, TypeError),
                                            ({"size": 4096}, fatctx.Truncated)])
 def test_a_part_that_is_no_container_is_refused(small, keywords, kind):

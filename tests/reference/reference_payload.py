@@ -236,7 +236,7 @@ def check_tensor(tensor, blob_size: int, findings: Findings) -> None:
     elements = nonzero = 1
     for dim in tensor.shape:
         elements, nonzero = elements * dim, nonzero * (dim or 1)
-    if nonzero >= 1 << 64 or (elements * bits + 7) // 8 != tensor.size_bytes:
+    if nonzero * bits >= 1 << 64 or (elements * bits + 7) // 8 != tensor.size_bytes:
         findings.add("F33", "a tensor's size is not that of its dimensions")
     if tensor.size_bytes > blob_size or tensor.offset_in_blob > blob_size - tensor.size_bytes:
         findings.add("F33", "a tensor lies outside of its blob")
