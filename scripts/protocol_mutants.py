@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PATCHES = ROOT / "tests/crash/mutants"
-COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
+COPIED = ["CMakeLists.txt", "cmake", "data", "docs", "include", "samples", "src", "tests"]
 TIMEOUT_S = 300
 
 

@@ -17,7 +17,6 @@
 #include "container/edit/repair.h"
 #include "crash/disk.h"
 #include "crash/oracle.h"
-#include "support/large_form.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
@@ -32,6 +31,7 @@ struct Explored {
   std::uint64_t states = 0;
   std::uint64_t newer = 0;  // states that open with a generation not acknowledged yet
   std::uint64_t degraded = 0;
+  std::uint64_t lost = 0;       // states with lost pages
   std::uint64_t damaged = 0;    // states with an additional lost header page
   std::uint64_t appended = 0;   // states on which another append was tried
   std::uint64_t restored = 0;   // appends that restored a mirror first and crashed meanwhile
@@ -44,7 +44,8 @@ struct Explored {
 
 class Model {
  public:
-  Model(std::uint64_t wanted_states, std::uint64_t seed) : wanted_(wanted_states), random_(seed) {}
+  Model(std::uint8_t extent_log2, std::uint64_t wanted_states, std::uint64_t seed)
+      : extent_log2_(extent_log2), wanted_(wanted_states), random_(seed) {}
 
   Explored run() {
     const Bytes first = first_file();
@@ -65,13 +66,19 @@ class Model {
   }
 
  private:
-  static constexpr int kDepth = 4;              // crashes and failed syncs in a row
-  static constexpr std::size_t kChildren = 3;   // states of an attempt that the next attempts start from
+  static constexpr int kDepth = 4;             // crashes and failed syncs in a row
+  static constexpr std::size_t kChildren = 3;  // states of an attempt that the next attempts start from
+  static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kSample = 64;  // one state in kSample is damaged further, or appended to
 
-  static Bytes first_file() {
+  [[nodiscard]] const container::HeaderForm& form() const { return container::header_form(extent_log2_); }
+
+  [[nodiscard]] Bytes first_file() const {
+    PackOptions options;
+    options.extent_log2 = extent_log2_;
     return support::packed_bytes({support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(9'000, 1)),
-                                  support::plain_record(RecordType::kOpaque, "note", support::pattern(300, 2))});
+                                  support::plain_record(RecordType::kOpaque, "note", support::pattern(300, 2))},
+                                 std::move(options));
   }
 
   // Returns records of varying size, one extent or several, so that two appends write to different places.
@@ -185,7 +192,7 @@ class Model {
   void explore(const Epoch& epoch, std::uint64_t acknowledged, int depth, const Bytes* failed,
                std::vector<State>& next) {
     Crashes crashes(
-        epoch,
+        epoch, form(),
         [&](const Bytes& image, std::uint64_t size, bool torn) {
           check(image, size, acknowledged);
           // Torn slots and lost mirrors are the hard cases for the next append, so more of them are kept.
@@ -199,6 +206,7 @@ class Model {
         },
         random_);
     crashes.run(200);
+    explored_.lost += crashes.lost_pages();
   }
 
   void check(const Bytes& image, std::uint64_t size, std::uint64_t acknowledged) {
@@ -212,7 +220,7 @@ class Model {
     if (random_() % 2 == 0) {
       append_to(image, size);
     } else if (found.pair_whole) {
-      damage(image, size, acknowledged);
+      damage(image, size, acknowledged, found.degraded);
     }
   }
 
@@ -226,25 +234,31 @@ class Model {
     oracle_.forget(file);  // no disk of the model has ever held it
   }
 
-  // Loses a page of the header in addition; the caller makes sure that this is the only lost mirror of the generation.
-  void damage(const Bytes& image, std::uint64_t size, std::uint64_t acknowledged) {
+  // Loses a slot in addition; the caller makes sure that this is the only lost mirror of the generation. Loses the
+  // whole page of the slot if both copies of the prologue are good.
+  void damage(const Bytes& image, std::uint64_t size, std::uint64_t acknowledged, std::uint32_t degraded) {
     ++explored_.damaged;
     Bytes file(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
-    const std::uint64_t page = container::kSlotOffsets[random_() % 4];
-    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(page), container::kSectorSize, std::byte{0x5a});
+    const std::uint64_t slot = form().slots[random_() % 4];
+    ByteRange lost{slot, container::kSectorSize};
+    if ((degraded & (container::kDegradedPrologue0 | container::kDegradedPrologue1)) == 0) {
+      lost = {slot / kPage * kPage, kPage};
+    }
+    std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(lost.offset), lost.size, std::byte{0x5a});
     const Found found = oracle_.look(file, size, acknowledged);
     if (!found.violation.empty()) note("with a page lost: " + found.violation);
   }
 
+  std::uint8_t extent_log2_;
   std::uint64_t wanted_;
   std::mt19937_64 random_;
   Oracle oracle_;
   Explored explored_;
 };
 
-TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
+void explore_form(std::uint8_t extent_log2) {
   const std::uint64_t wanted = number_from_environment("FATCTX_CRASH_STATES", 100'000);
-  Model model(wanted, number_from_environment("FATCTX_CRASH_SEED", 1));
+  Model model(extent_log2, wanted, number_from_environment("FATCTX_CRASH_SEED", 1));
   const Explored explored = model.run();
   for (const auto& [violation, count] : explored.violations) ADD_FAILURE() << count << " x " << violation;
   if (!explored.violations.empty()) return;
@@ -252,6 +266,7 @@ TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
   // Every kind of state that the model is for must have occurred.
   EXPECT_GT(explored.newer, explored.states / 100) << "crashes between the barriers";
   EXPECT_GT(explored.degraded, explored.states / 100);
+  EXPECT_GT(explored.lost, explored.states / 100) << "lost pages";
   EXPECT_GT(explored.damaged, explored.states / 1'000);
   EXPECT_GT(explored.appended, explored.states / 1'000);
   EXPECT_GT(explored.restored, 0U);
@@ -260,15 +275,18 @@ TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) {
   EXPECT_GT(explored.repairs, explored.roots / 20);
   std::printf(
       "%llu crash states of %llu appends, 0 violations; %llu states open with a generation not yet "
-      "acknowledged, %llu degraded; %llu damaged on top, %llu appended to; %llu appends restored a mirror; %llu began "
-      "on a cache that differs from "
-      "the disk, %llu were repairs\n",
+      "acknowledged, %llu degraded, %llu with lost pages; %llu damaged on top, %llu appended to; %llu appends restored "
+      "a "
+      "mirror; %llu began on a cache that differs from the disk, %llu were repairs\n",
       static_cast<unsigned long long>(explored.states), static_cast<unsigned long long>(explored.roots),
       static_cast<unsigned long long>(explored.newer), static_cast<unsigned long long>(explored.degraded),
-      static_cast<unsigned long long>(explored.damaged), static_cast<unsigned long long>(explored.appended),
-      static_cast<unsigned long long>(explored.restored), static_cast<unsigned long long>(explored.differing),
-      static_cast<unsigned long long>(explored.repairs));
+      static_cast<unsigned long long>(explored.lost), static_cast<unsigned long long>(explored.damaged),
+      static_cast<unsigned long long>(explored.appended), static_cast<unsigned long long>(explored.restored),
+      static_cast<unsigned long long>(explored.differing), static_cast<unsigned long long>(explored.repairs));
 }
+
+TEST(AppendCrash, EveryStateOpensWithWhatWasAcknowledgedOrLater) { explore_form(container::kExtentLog2); }
+TEST(AppendCrash, EveryStateOfASmallFileOpensToo) { explore_form(container::kSmallExtentLog2); }
 
 }  // namespace append_crash_test
 }  // namespace fatctx::crash

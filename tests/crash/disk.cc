@@ -1,13 +1,22 @@
 #include "crash/disk.h"
 
 #include <algorithm>
-
-#include "container/format/disk_format.h"
+#include <set>
 
 namespace fatctx::crash {
 
-Crashes::Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random)
-    : epoch_(epoch), visit_(std::move(visit)), random_(random), image_(epoch.durable), size_(epoch.durable.size()) {
+namespace {
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kBlock = 16'384;  // the four slots of the large form are in four of these
+}  // namespace
+
+Crashes::Crashes(const Epoch& epoch, const container::HeaderForm& form, Visit visit, std::mt19937_64& random)
+    : epoch_(epoch),
+      form_(form),
+      visit_(std::move(visit)),
+      random_(random),
+      image_(epoch.durable),
+      size_(epoch.durable.size()) {
   std::uint64_t end = image_.size();
   of_write_.resize(epoch.writes.size());
   for (std::size_t i = 0; i < epoch.writes.size(); ++i) {
@@ -24,12 +33,16 @@ Crashes::Crashes(const Epoch& epoch, Visit visit, std::mt19937_64& random)
   image_.resize(static_cast<std::size_t>(end));  // a file system fills the gap with zeros
 }
 
+void Crashes::save(ByteRange range) {
+  const auto at = image_.begin() + static_cast<std::ptrdiff_t>(range.offset);
+  saved_.emplace_back(range.offset, Bytes(at, at + static_cast<std::ptrdiff_t>(range.size)));
+}
+
 void Crashes::apply_bytes(const Call& write, ByteRange in_write) {
   const std::uint64_t offset = write.offset + in_write.offset;
-  const auto at = image_.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto size = static_cast<std::ptrdiff_t>(in_write.size);
-  saved_.emplace_back(offset, Bytes(at, at + size));
-  std::copy_n(write.bytes.begin() + static_cast<std::ptrdiff_t>(in_write.offset), size, at);
+  save({offset, in_write.size});
+  std::copy_n(write.bytes.begin() + static_cast<std::ptrdiff_t>(in_write.offset),
+              static_cast<std::ptrdiff_t>(in_write.size), image_.begin() + static_cast<std::ptrdiff_t>(offset));
   size_ = std::max(size_, offset + in_write.size);
 }
 
@@ -89,14 +102,65 @@ void Crashes::torn_page(const std::vector<std::size_t>& sectors, std::size_t ind
 void Crashes::junk(const std::vector<std::size_t>& sectors, std::size_t bad) {
   for (const std::size_t sector : sectors) apply(sector);
   apply(bad);
-  const Sector& sector = sectors_[bad];
-  const auto kind = random_() % 3;
-  for (std::uint64_t i = 0; i < sector.size; ++i) {
-    const std::byte byte = kind == 0 ? std::byte{0} : kind == 1 ? std::byte{0xff} : static_cast<std::byte>(random_());
-    image_[static_cast<std::size_t>(sector.offset + i)] = byte;
-  }
+  fill_with_junk({sectors_[bad].offset, sectors_[bad].size});
   show();
   undo();
+}
+
+void Crashes::fill_with_junk(ByteRange range) {
+  save(range);
+  const auto kind = random_() % 3;
+  for (std::uint64_t i = 0; i < range.size; ++i) {
+    const std::byte byte = kind == 0 ? std::byte{0} : kind == 1 ? std::byte{0xff} : static_cast<std::byte>(random_());
+    image_[static_cast<std::size_t>(range.offset + i)] = byte;
+  }
+}
+
+// Visits every combination of old, new and lost pages of the header. Behind the header all sectors are written, and
+// the pages that the file had there are lost too in one more state.
+void Crashes::lose_pages(const std::vector<std::size_t>& sectors, std::uint64_t page_size) {
+  std::set<std::uint64_t> in_header;
+  std::set<std::uint64_t> behind;
+  for (const std::size_t sector : sectors) {
+    const std::uint64_t offset = sectors_[sector].offset;
+    (offset < form_.size ? in_header : behind).insert(offset / page_size);
+  }
+  if (in_header.empty() && behind.empty()) return;
+  const auto kept_of = [&](std::uint64_t first) {
+    const auto& prologues = form_.prologues;
+    return std::find(prologues.begin(), prologues.end(), first) == prologues.end() ? std::uint64_t{0} : kPage;
+  };
+  enum : std::uint64_t { kOld, kNew, kLost, kStates };
+  std::uint64_t combinations = 1;
+  for (std::size_t i = 0; i < in_header.size(); ++i) combinations *= kStates;
+  const auto lose = [&](std::uint64_t page) {
+    // A block of the large form keeps the page of its prologue, into which nothing is written.
+    const std::uint64_t kept = page_size == kPage ? 0 : kept_of(page * page_size);
+    const std::uint64_t first = page * page_size + kept;
+    const std::uint64_t end = std::min<std::uint64_t>((page + 1) * page_size, image_.size());
+    if (first < end) fill_with_junk({first, end - first});
+  };
+  for (std::uint64_t combination = 0; combination <= combinations; ++combination) {
+    const bool everything = combination == combinations;
+    std::uint64_t left = everything ? combinations - 1 : combination;  // the last one: all pages of the header are lost
+    std::set<std::uint64_t> written;
+    std::vector<std::uint64_t> lost;
+    for (const std::uint64_t page : in_header) {
+      if (left % kStates == kNew) written.insert(page);
+      if (left % kStates == kLost) lost.push_back(page);
+      left /= kStates;
+    }
+    if (everything) lost.insert(lost.end(), behind.begin(), behind.end());
+    if (lost.empty()) continue;  // whole pages are among the other states
+    for (const std::size_t sector : sectors) {
+      const std::uint64_t offset = sectors_[sector].offset;
+      if (offset >= form_.size || written.contains(offset / page_size)) apply(sector);
+    }
+    for (const std::uint64_t page : lost) lose(page);
+    ++lost_pages_;
+    show(true);
+    undo();
+  }
 }
 
 void Crashes::run(std::uint64_t random_states) {
@@ -117,6 +181,10 @@ void Crashes::run(std::uint64_t random_states) {
       with.push_back(own[i]);
     }
     issued = std::move(with);
+    const bool header_next = write + 1 < of_write_.size() && epoch_.writes[write + 1].offset < form_.size;
+    if (epoch_.writes[write].offset >= form_.size && write + 1 < of_write_.size() && !header_next) continue;
+    lose_pages(issued, kPage);
+    if (form_.unit_log2 > container::kSmallExtentLog2) lose_pages(issued, kBlock);
   }
   if (of_write_.size() <= 10) {
     for (std::uint64_t set = 0; set < std::uint64_t{1} << of_write_.size(); ++set) {

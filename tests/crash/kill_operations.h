@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "container/format/disk_format.h"
 #include "crash/kill_board.h"
 #include "fatctx/appender.h"
 #include "fatctx/repair.h"
@@ -33,6 +34,7 @@ struct Operation {
   Status (*round)(const Place&, int writer);
   std::vector<Watched> (*files)(const Place&);
   int writers = 1;
+  std::uint8_t extent_log2 = container::kExtentLog2;  // the form of the first file
 };
 
 inline constexpr std::uint64_t kBatch = 3;
@@ -148,11 +150,16 @@ inline constexpr std::uint64_t kKept = 3;
 // Changes one byte of a copy of the metadata. Returns false if the file cannot be written.
 [[nodiscard]] inline bool damage(const std::string& path, std::uint64_t which) {
   // Both copies of the prologue, both mirrors of the slot, the first copy of the table of contents.
-  constexpr std::array<::off_t, 5> kPlaces = {0x0014, 0x1014, 0x8014, 0x9014, 0x10014};
-  const ::off_t place = kPlaces[which % kPlaces.size()];
+  constexpr std::size_t kCopies = 5;
+  constexpr std::uint64_t kInCopy = 0x14;
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   std::byte byte = {};
-  const bool read = ::pread(file, &byte, 1, place) == 1;
+  bool read = ::pread(file, &byte, 1, offsetof(container::Prologue, extent_log2)) == 1;
+  const container::HeaderForm& form = container::header_form(static_cast<unsigned>(byte));
+  const std::array<std::uint64_t, kCopies> copies = {form.prologues[0], form.slots[0], form.prologues[1], form.slots[2],
+                                                     form.size};
+  const auto place = static_cast<::off_t>(copies[which % kCopies] + kInCopy);
+  read = read && ::pread(file, &byte, 1, place) == 1;
   byte ^= std::byte{0xFF};
   const bool written = read && ::pwrite(file, &byte, 1, place) == 1;
   ::close(file);
@@ -188,11 +195,17 @@ inline constexpr std::uint64_t kKept = 3;
 }
 
 inline const Operation kOperations[] = {
-    {"append", append_round, one_file},      {"two_appends", append_round, file_of_two, 2},
-    {"compact", compact_round, one_file},    {"seal", seal_round, file_of_sets},
-    {"strip", strip_round, one_file},        {"remove", remove_round, one_file},
-    {"sign", sign_round, source_and_signed}, {"repair", repair_round, repaired_file},
+    {"append", append_round, one_file},
+    {"two_appends", append_round, file_of_two, 2},
+    {"compact", compact_round, one_file},
+    {"seal", seal_round, file_of_sets},
+    {"strip", strip_round, one_file},
+    {"remove", remove_round, one_file},
+    {"sign", sign_round, source_and_signed},
+    {"repair", repair_round, repaired_file},
     {"pack", pack_round, file_of_sets},
+    {"append_to_small_form", append_round, one_file, 1, container::kSmallExtentLog2},
+    {"repair_of_small_form", repair_round, repaired_file, 1, container::kSmallExtentLog2},
 };
 
 }  // namespace fatctx::crash::kills

@@ -119,7 +119,9 @@ class Kill : public ::testing::TestWithParam<Operation> {
     for (std::uint64_t number = 1; number <= kBatch; ++number) {
       for (int writer = 0; writer < operation_.writers; ++writer) records.push_back(numbered_record(writer, number));
     }
-    support::write_file(path, support::packed_bytes(std::move(records)));
+    PackOptions options;
+    options.extent_log2 = operation_.extent_log2;
+    support::write_file(path, support::packed_bytes(std::move(records), std::move(options)));
   }
 
   // Runs rounds in a child until something fails or the child is killed.

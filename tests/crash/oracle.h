@@ -28,6 +28,7 @@ struct Found {
 class Oracle {
  public:
   // Remembers `file`, the result of an append. Returns a violation unless the file is whole, every copy included.
+  // Only the padding of its header may have been lost.
   [[nodiscard]] std::string remember(const Bytes& file);
   // Does the same for a file that may have lost copies because its writer did not get so far. Its bytes must be whole.
   [[nodiscard]] std::string remember_generation(const Bytes& file);

@@ -72,7 +72,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   return records;
 }
 
-// Writes the first version of a line; it replaces the file at `path`.
+// Writes the first version of a line; it replaces the file at `path`. Lines take turns with the forms of the header.
 [[nodiscard]] inline Status begin_line(const std::string& path, std::uint64_t line) {
   std::vector<PackRecord> records = records_of({line, 1});
   records.push_back(support::plain_record(RecordType::kWeightBlob, kWeights, bytes_of(kWeights, {line, 1})));
@@ -82,6 +82,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   PackOptions options;
   options.overwrite = true;
   options.threads = 1;
+  options.extent_log2 = line % 2 == 0 ? container::kSmallExtentLog2 : container::kExtentLog2;
   FATCTX_TRY(support::pack(std::move(records), made, std::move(options)));
   std::filesystem::rename(made, path);
   return Done{};

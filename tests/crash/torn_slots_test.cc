@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "container/edit/append.h"
+#include "crash/both_forms.h"
 #include "crash/oracle.h"
-#include "support/large_form.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -14,21 +14,20 @@ namespace fatctx::crash {
 namespace torn_slots_test {
 
 using container::kSectorSize;
-using container::kSlotOffsets;
 
 struct OneAppend {
   Bytes before_slots;  // at the first barrier
   Bytes after;
 };
 
-OneAppend append_to(const Bytes& start, std::size_t size, std::uint32_t seed) {
+OneAppend append_to(const FormSample& sample, const Bytes& start, std::size_t size, std::uint32_t seed) {
   Bytes file = start;
   std::vector<Call> log;
   Appender appender = appender_over(std::make_unique<RecordingFile>(file, log), "file", {}).value();
   EXPECT_TRUE(support::is_ok(appender.add(support::binary_record("new", "arch", support::pattern(size, seed)))));
   EXPECT_TRUE(support::is_ok(appender.commit()));
   OneAppend result{file, file};
-  for (const std::uint64_t slot : kSlotOffsets) {
+  for (const std::uint64_t slot : sample.form.slots) {
     const auto at = static_cast<std::ptrdiff_t>(slot);
     std::copy_n(start.begin() + at, kSectorSize, result.before_slots.begin() + at);
   }
@@ -54,14 +53,14 @@ Bytes torn(Bytes onto, const Bytes& other, std::uint64_t slot, std::size_t cut, 
 
 // The second append adds less than the first. It may thus overwrite only the beginning of the data that the first
 // append's slot names, while that append's table of contents is still whole.
-TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
-  const Bytes first = support::unsealed_sample();
+void mix_two_appends(const FormSample& sample) {
+  const Bytes& first = sample.first;
   Oracle oracle;
   ASSERT_EQ(oracle.remember(first), "");
-  const OneAppend one = append_to(first, 200'000, 7);
+  const OneAppend one = append_to(sample, first, 200'000, 7);
   ASSERT_EQ(oracle.remember(one.after), "");
   const Hash128 meant_first = opened(one.after, one.after.size()).value().header.toc_hash;
-  const std::uint64_t slot = kSlotOffsets[1];
+  const std::uint64_t slot = sample.form.slots[1];
   std::uint64_t states = 0;
   std::uint64_t completed = 0;  // times that the second append completed the slot of the first
   for (const bool end_first : {false, true}) {
@@ -69,7 +68,7 @@ TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
       const Bytes crashed = torn(one.before_slots, one.after, slot, cut, end_first);
       ASSERT_EQ(oracle.look(crashed, crashed.size(), 1).violation, "");
       if (generation_of(crashed) != 1) continue;  // all changed bytes are written
-      const OneAppend two = append_to(crashed, 3'000, 8);
+      const OneAppend two = append_to(sample, crashed, 3'000, 8);
       ASSERT_EQ(oracle.remember(two.after), "");
       for (const bool second_end_first : {false, true}) {
         for (const std::size_t second_cut : changing(two.before_slots, two.after, slot)) {
@@ -87,6 +86,13 @@ TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
   EXPECT_GT(completed, 0U) << "what the test is about";
   std::printf("%llu mixtures; in %llu of them the slot of the first append is whole\n",
               static_cast<unsigned long long>(states), static_cast<unsigned long long>(completed));
+}
+
+TEST(TornSlots, OfTwoAppendsInARowNeverNameWhatIsNotThere) {
+  for (const FormSample& sample : samples()) {
+    SCOPED_TRACE(name_of_form(sample.extent_log2));
+    mix_two_appends(sample);
+  }
 }
 
 }  // namespace torn_slots_test

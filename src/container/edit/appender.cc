@@ -198,7 +198,7 @@ struct Appender::Impl {
     const std::uint32_t needed =
         kDegradedPrologue0 | kDegradedPrologue1 | (kBothSlots << header.pair) | kDegradedToc0 | kDegradedToc1;
     FATCTX_ASSIGN(const std::vector<Restoration> restorations, restorations_of(*file, header, degraded & needed));
-    FATCTX_TRY(restore(*file, restorations));
+    FATCTX_TRY(restore(*file, header, restorations));
     for (const Restoration& restoration : restorations) report.restored.push_back(restoration.what);
     return Done{};
   }
@@ -210,16 +210,6 @@ struct Appender::Impl {
     const std::uint64_t end = std::min(file_size, *checked_align_up(from, opened.header.form().unit_log2));
     if (end == from) return Done{};
     return file->write_at(from, std::vector<std::byte>(static_cast<std::size_t>(end - from)));
-  }
-
-  // Writes the present contents of one mirror of the present pair again. A commit relies only on bytes that it has
-  // synced itself. After a failed sync the kernel may drop a dirty page and still return it from the page cache
-  // (docs/decisions/0020).
-  Status write_present_slot(std::size_t mirror) {
-    const std::uint64_t offset = opened.header.form().slots[opened.header.pair + mirror * kPairs];
-    HeaderSector sector;  // on the stack: no allocation may fail once a slot is written
-    FATCTX_TRY(file->read_at(offset, sector));
-    return file->write_at(offset, sector);
   }
 
   Result<AppendReport> commit() {
@@ -253,7 +243,7 @@ struct Appender::Impl {
     FATCTX_TRY(restore_copies(report));
     FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
-    FATCTX_TRY(write_present_slot(0));
+    FATCTX_TRY(write_slot_again(*file, header, header.pair));
     FATCTX_TRY(copy_payload(plan, *file, pack.progress));
     FATCTX_TRY(check_rebuilt(plan, *file, pack.threads));
     const TocRows final_rows = rows();
@@ -273,7 +263,7 @@ struct Appender::Impl {
     auto named = write_slots(facts);
     // Last, and not before barrier 1: a crash may spoil every mirror that is being written. If barrier 2 fails, reads
     // show the new pair, and the next writer starts from it.
-    if (named.ok()) named = write_present_slot(1);
+    if (named.ok()) named = write_slot_again(*file, header, header.pair + kPairs);
     if (named.ok()) named = file->sync();  // barrier 2
     if (!named.ok()) {
       Error error = std::move(named).error();

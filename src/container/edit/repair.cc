@@ -1,6 +1,7 @@
 #include "container/edit/repair.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -68,7 +69,26 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   found.insert(found.end(), std::make_move_iterator(older.begin()), std::make_move_iterator(older.end()));
   FATCTX_ASSIGN(std::vector<Restoration> behind, restorations_behind_header(file, opened.toc));
   found.insert(found.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));
+  const std::array<std::uint64_t, 4> relied_on = sectors_relied_on(opened.header);
+  std::stable_partition(found.begin(), found.end(), [&](const Restoration& restoration) {
+    return std::find(relied_on.begin(), relied_on.end(), restoration.range.offset) != relied_on.end();
+  });
   return found;
+}
+
+// Writes the sectors that the present generation relies on first. Nothing else in their pages is touched before all of
+// them are on the disk.
+Status write_restorations(mapping::OsFile& file, const Header& header, std::span<const Restoration> restorations) {
+  const std::array<std::uint64_t, 4> relied_on = sectors_relied_on(header);
+  const auto others = std::find_if(restorations.begin(), restorations.end(), [&](const Restoration& restoration) {
+    return std::find(relied_on.begin(), relied_on.end(), restoration.range.offset) == relied_on.end();
+  });
+  // Nobody appends to a sealed file, so no sync of a commit has failed on it.
+  const bool write_again = !header.sealed || !restorations.empty();
+  FATCTX_TRY(restore(file, header, {restorations.begin(), others}));
+  if (write_again) FATCTX_TRY(write_present_pair_again(file, header));
+  FATCTX_TRY(restore(file, header, {others, restorations.end()}));
+  return write_again ? write_older_pair_again(file, header) : Done{};
 }
 
 // Checks that the written bytes can be read back, and that the file opens with the same generation.
@@ -108,9 +128,7 @@ Result<RepairReport> repair_file(mapping::OsFile& file, const std::string& path,
   FATCTX_TRY(check_changeable(opened.header));
   FATCTX_ASSIGN(const std::vector<Restoration> restorations, everything_restorable(file, opened));
   if (!options.dry_run) {
-    FATCTX_TRY(restore(file, restorations));
-    // Nobody appends to a sealed file, so no sync of a commit has failed on it.
-    if (!opened.header.sealed || !restorations.empty()) FATCTX_TRY(write_slots_again(file, opened.header));
+    FATCTX_TRY(write_restorations(file, opened.header, restorations));
     FATCTX_TRY(check_restored(file, opened, restorations));
   }
   const VerifyOptions verify{.threads = options.threads, .progress = options.progress};

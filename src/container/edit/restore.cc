@@ -17,6 +17,17 @@ namespace {
 
 constexpr std::size_t kSlotCount = 4;
 constexpr std::size_t kPairs = 2;
+constexpr std::uint64_t kHeaderPage = 0x1000;  // a disk may lose it as a whole
+
+bool same_page(std::uint64_t one, std::uint64_t other) { return one / kHeaderPage == other / kHeaderPage; }
+
+// Makes the sectors in this page of the header bad for reads if the present generation relies on them. A failed write
+// may have cost them on the disk, and the cache still shows them. The next writer must not take them for good copies.
+void distrust_page(mapping::OsFile& file, const Header& header, std::uint64_t offset) {
+  for (const std::uint64_t sector : sectors_relied_on(header)) {
+    if (same_page(sector, offset)) (void)file.write_at(sector, HeaderSector{});
+  }
+}
 
 std::vector<std::byte> sector_in(ByteView header, std::uint64_t offset) {
   const ByteView sector = header.subspan(static_cast<std::size_t>(offset), kSectorSize);
@@ -225,7 +236,12 @@ Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Resto
       {.file_offset = restoration.range.offset}};
 }
 
-Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations) {
+std::array<std::uint64_t, 4> sectors_relied_on(const Header& header) {
+  const HeaderForm& form = header.form();
+  return {form.prologues[0], form.prologues[1], form.slots[header.pair], form.slots[header.pair + kPairs]};
+}
+
+Status restore(mapping::OsFile& file, const Header& header, std::span<const Restoration> restorations) {
   for (const Restoration& restoration : restorations) {
     FATCTX_ASSIGN(const std::vector<std::byte> bytes, bytes_of(file, restoration));
     std::vector<std::byte> damaged(bytes.size());
@@ -234,32 +250,43 @@ Status restore(mapping::OsFile& file, const std::vector<Restoration>& restoratio
     if (written.ok()) written = file.sync();
     if (!written.ok()) {
       if (readable) (void)file.write_at(restoration.range.offset, damaged);
+      distrust_page(file, header, restoration.range.offset);
       return in_context(std::move(written).error(), "restoring " + restoration.what);
     }
   }
   return Done{};
 }
 
-Status write_slots_again(mapping::OsFile& file, const Header& header) {
-  const auto write_again = [&](std::size_t index) -> Status {
-    std::vector<std::byte> sector(kSectorSize);
-    FATCTX_TRY(file.read_at(header.form().slots[index], sector));
-    return file.write_at(header.form().slots[index], sector);
+Status write_slot_again(mapping::OsFile& file, const Header& header, std::size_t slot) {
+  HeaderSector sector;  // on the stack: no allocation may fail once a slot is written
+  const auto write_again = [&](std::uint64_t offset) -> Status {
+    FATCTX_TRY(file.read_at(offset, sector));
+    return file.write_at(offset, sector);
   };
-  const std::size_t first = header.pair;
-  const std::size_t second = first + kPairs;
-  const std::size_t older = 1U - first;
-  FATCTX_TRY(write_again(first));
-  FATCTX_TRY(file.sync());
-  auto mirrored = write_again(second);
-  if (mirrored.ok()) mirrored = file.sync();
-  if (!mirrored.ok()) {  // the next writer must not take it for the good mirror
-    (void)file.write_at(header.form().slots[second], std::vector<std::byte>(kSectorSize));
-    return mirrored;
+  const std::uint64_t place = header.form().slots[slot];
+  for (const std::uint64_t prologue : header.form().prologues) {
+    if (same_page(prologue, place)) FATCTX_TRY(write_again(prologue));
   }
-  FATCTX_TRY(write_again(older));
-  FATCTX_TRY(write_again(older + kPairs));
-  return file.sync();
+  return write_again(place);
+}
+
+Status write_present_pair_again(mapping::OsFile& file, const Header& header) {
+  FATCTX_TRY(write_slot_again(file, header, header.pair));
+  FATCTX_TRY(file.sync());
+  const std::size_t second = header.pair + kPairs;
+  auto mirrored = write_slot_again(file, header, second);
+  if (mirrored.ok()) mirrored = file.sync();
+  if (!mirrored.ok()) distrust_page(file, header, header.form().slots[second]);
+  return mirrored;
+}
+
+Status write_older_pair_again(mapping::OsFile& file, const Header& header) {
+  const std::size_t older = 1U - header.pair;
+  auto written = write_slot_again(file, header, older);
+  if (written.ok()) written = write_slot_again(file, header, older + kPairs);
+  if (written.ok()) written = file.sync();
+  if (!written.ok()) distrust_page(file, header, header.form().slots[older]);
+  return written;
 }
 
 }  // namespace fatctx::container

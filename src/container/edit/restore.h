@@ -2,8 +2,10 @@
 // payload, if the table of contents confirms them. Nothing is guessed. Used by the appender and by repair.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,16 +35,29 @@ struct Restoration {
 // Returns the right contents of the range. Errors: changed (no copy of the table is good any more), io, truncated.
 [[nodiscard]] Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration);
 
-// Writes one range at a time and syncs it before it touches the next: a crash can tear only a range that was damaged
-// before. If a write or sync fails, it writes the damaged bytes back. The system may have dropped the repaired page and
-// still show it from its cache, and the next check must find the damage. Errors: io, no_space, changed; the file is
-// then as good as before, or better.
-[[nodiscard]] Status restore(mapping::OsFile& file, const std::vector<Restoration>& restorations);
+// Returns the sectors of the header that the present generation relies on: both prologues and both mirrors of its pair.
+[[nodiscard]] std::array<std::uint64_t, 4> sectors_relied_on(const Header& header);
 
-// Writes all slots again with their present contents. After a sync that failed in another process, a slot may exist in
-// the page cache only. Writes first one mirror of the present pair, then the other, then the older pair, and syncs
-// after each. A crash may spoil every page that is being written, but never both mirrors. If the sync of the second
-// mirror fails, it is made bad for reads as well. Requires: restore() has run. Errors: io, no_space.
-[[nodiscard]] Status write_slots_again(mapping::OsFile& file, const Header& header);
+// Writes one range at a time and syncs it before it touches the next: a crash can tear only a range that was damaged
+// before, and lose only its page. If a write or sync fails, it writes the damaged bytes back. The system may have
+// dropped the repaired page and still show it from its cache, and the next check must find the damage. Sectors that the
+// header relies on in the same page are made bad for reads too: their other copies are good. Errors: io, no_space,
+// changed; the file then still opens as before.
+[[nodiscard]] Status restore(mapping::OsFile& file, const Header& header, std::span<const Restoration> restorations);
+
+// Writes one slot again with its present contents, and the prologue in the same page if one is there. A commit relies
+// only on bytes that it has synced itself: after a failed sync, the kernel may drop a dirty page and still return it
+// from the page cache (docs/decisions/0020). The failed write may have cost the whole page on the disk. Errors: io,
+// no_space.
+[[nodiscard]] Status write_slot_again(mapping::OsFile& file, const Header& header, std::size_t slot);
+
+// Write the slots of one pair and the prologues beside them again. After a sync that failed in another process, they
+// may exist in the page cache only. The present pair comes before everything else that a repair writes, except its own
+// damaged sectors: it may be on the disk nowhere yet. Its mirrors are written and synced one after the other, and the
+// older pair is written last. So a crash may spoil every page that is being written, but never both mirrors or both
+// prologues. If a sync fails, the sectors that later writers would rely on are made bad for reads. Errors: io,
+// no_space.
+[[nodiscard]] Status write_present_pair_again(mapping::OsFile& file, const Header& header);
+[[nodiscard]] Status write_older_pair_again(mapping::OsFile& file, const Header& header);
 
 }  // namespace fatctx::container
