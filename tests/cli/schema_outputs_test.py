@@ -15,6 +15,8 @@ pytest.importorskip("jsonschema", reason="jsonschema is not installed; scripts/s
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import cases as case_files  # noqa: E402
+from run_cases import run_case  # noqa: E402
 from schemas import ROOT, complaints, documents_in, files, unrefused  # noqa: E402
 
 BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
@@ -110,6 +112,17 @@ def test_an_output_fits_its_schema(tmp_path, setup, line, exits, members):
     found = document(tmp_path, line, exits)
     for pointer in members:
         assert member(found, pointer) not in (None, [], {}, ""), pointer
+
+
+CASES_WITH_DOCUMENTS = [case for case in case_files.load_all() if documents_in(case.stdout)]
+
+
+@pytest.mark.parametrize("case", CASES_WITH_DOCUMENTS, ids=[case.name for case in CASES_WITH_DOCUMENTS])
+def test_what_a_case_really_prints_fits(case):
+    """The expectation of a case has placeholders; this has values."""
+    printed = documents_in(run_case(case, PROGRAM).stdout)
+    assert len(printed) == len(documents_in(case.stdout))
+    assert [text for found in printed for text in complaints(found)] == []
 
 
 def test_each_line_of_a_trace_fits(tmp_path):
