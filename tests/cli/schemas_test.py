@@ -74,6 +74,21 @@ def test_the_documents_of_all_cases_fit():
     assert [f"{case}: {text}" for case, document in found for text in complaints(document)] == []
 
 
+def documents_of_pages() -> list[tuple[str, dict]]:
+    found = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        for block in re.findall(r"^```\w*\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            answers = [part.partition("\n")[2] for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+            found += [(page.name, document) for text in [block, *answers] for document in documents_in(text)]
+    return found
+
+
+def test_the_documents_of_all_pages_fit():
+    found = documents_of_pages()
+    assert {document["schema"] for _, document in found} >= {"fatctx.device/1", "fatctx.manifest/1"}
+    assert [f"{page}: {text}" for page, document in found for text in complaints(document)] == []
+
+
 def test_every_name_in_the_sources_has_a_schema_and_the_reverse():
     names = names_in_sources()
     assert len(names) > 40 and set(PRIVATE) <= names
