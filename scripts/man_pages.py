@@ -69,7 +69,7 @@ def page(tree: dict, command: dict, codes: list[tuple[str, str]], date: str) -> 
 
 
 def values(option: dict) -> list[str]:
-    return [".br", "One of: " + ", ".join(roff(value) for value in option["values"]) + "."] if option["values"] else []
+    return [".br", sentence("One of: " + ", ".join(option["values"]) + ".")] if option["values"] else []
 
 
 def exit_codes(readme: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import ort_sessions as s
+import schemas
 
 WAYS = ["normal load", "compile", "EP Context load", "EP Context + cache", "the same, full speed"]
 
@@ -32,6 +33,7 @@ def test_each_way_has_times_further_sessions_and_memory(fatctx, model, tmp_path)
     found = json.loads(bench(fatctx, model, "--json", "--repeat", 2, "--sessions", 3, "--runs", 3, "--embed", "--svg",
                              picture).stdout)
     assert found["schema"] == "fatctx.bench_onnxruntime/1" and found["model"] == "m.onnx"
+    assert schemas.complaints(found) == [] and schemas.unrefused(found) == []
     assert found["model_bytes"] > 4 * (64 * 128 + 128 * 32) and found["container_bytes"] > 0
     assert [way["way"] for way in found["ways"]] == [*WAYS, "embedded"]
     for way in found["ways"]:

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # The modules next to this file, with every import mode of pytest, and those of the tests of the package.
-sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests" / "python")]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests" / "python"), str(ROOT / "tests" / "cli")]
 
 BUILD = Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 LIBRARY = BUILD / "src" / "libfatctx_ort.so"

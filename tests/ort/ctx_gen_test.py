@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import ort_sessions as s
-
+import schemas
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -213,6 +213,7 @@ def test_verbose_tells_of_every_model_and_of_what_the_table_of_socs_leaves_open(
 def test_json_lists_models_container_and_records(run, models, tmp_path):
     """S1.6."""
     summary = json.loads(run("-e", "reference", "--json", "model1.onnx,model2.onnx").stdout)
+    assert schemas.complaints(summary) == [] and schemas.unrefused(summary) == []
     assert [row["graph"] for row in summary["models"]] == ["prefill", "decode"]
     assert summary["container"] == {"path": "model1.fatctx", "file_size": (tmp_path / "model1.fatctx").stat().st_size}
     assert {row["name"] for row in summary["records"]} >= {"prefill", "decode", "prefill.weights", "decode.weights"}

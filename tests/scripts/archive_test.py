@@ -90,6 +90,11 @@ def contents(archive: pathlib.Path) -> list[tuple]:
                 for member in tar if not member.name.endswith(("/README.md", ".spdx.json"))]
 
 
+def test_an_archive_has_the_json_schemas(there):
+    have = sorted(file.name for file in (there / "share" / "fatctx" / "schemas").iterdir())
+    assert have == sorted(["manifest.json", *(file.name for file in (ROOT / "docs" / "schemas").glob("*.json"))])
+
+
 def test_a_nightly_is_named_after_the_day_and_the_same_build_gives_the_same_files(archive, tmp_path):
     nightly = package(tmp_path, "--nightly")
     assert nightly.name.startswith(f"fatctx-{VERSION}-nightly.20261123-linux-")

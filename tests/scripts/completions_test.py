@@ -114,6 +114,7 @@ CASES = [
     ("fatctx extract --force -o out model.fatctx m.", RECORDS[:2], ["weights"]),
     ("fatctx help so", ["socs"], ["pack"]),
     ("fatctx cache ", ["ls", "gc"], ["model.fatctx"]),
+    ("fatctx schema ses", ["session"], ["model.fatctx"]),
     ("fatctx cache ls ", ["model.fatctx"], ["gc"]),
 ]
 

@@ -121,6 +121,16 @@ def test_no_package_file_names_a_folder_of_the_build_or_an_absolute_prefix(prefi
     assert "fmt" not in texts["fatctxTargets_cxx.cmake"], "Debian has no static fmt"
 
 
+def schemas_of_the_sources() -> dict[str, str]:
+    files = {file.name: file.read_text() for file in (ROOT / "docs" / "schemas").glob("*.json")}
+    return {**files, "manifest.json": (ROOT / "docs" / "manifest.schema.json").read_text()}
+
+
+def test_the_json_schemas_are_installed(prefix):
+    installed = {file.name: file.read_text() for file in (prefix / "share" / "fatctx" / "schemas").iterdir()}
+    assert len(installed) > 40 and installed == schemas_of_the_sources()
+
+
 def test_pkg_config_gives_all_that_a_c_program_needs(tmp_path, prefix, container):
     source = ROOT / "tests" / "consumer" / "c_only" / "c_consumer.c"
     flags = pkg_config(prefix, "--cflags", "--libs", "fatctx")

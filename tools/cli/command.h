@@ -115,6 +115,7 @@ void add_export(CLI::App& app, Outcome& outcome);
 void add_wrap(CLI::App& app, Outcome& outcome);
 void add_sign(CLI::App& app, Outcome& outcome);
 void add_keygen(CLI::App& app, Outcome& outcome);
+void add_schema(CLI::App& app, Outcome& outcome);
 void add_help(CLI::App& app, Outcome& outcome);
 void add_version(CLI::App& app, Outcome& outcome);
 

@@ -34,6 +34,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"wrap", add_wrap},
       {"sign", add_sign},
       {"keygen", add_keygen},
+      {"schema", add_schema},
       {"help", add_help},
       {"version", add_version},
   };
