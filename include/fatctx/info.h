@@ -38,7 +38,7 @@ struct FileExtent {
   std::string_view kind;
   ByteRange range;                                         // in the file, bytes
   std::optional<std::uint32_t> segment = {};               // its index, if it is a segment
-  std::uint64_t generation = 0;                            // that wrote it; 0 if it is no segment
+  std::uint64_t generation = 0;                            // that wrote the segment; else 0
   std::vector<std::uint32_t> records = {};                 // ids of those with bytes here, ascending
   std::uint64_t leaf_count = 0;                            // pieces of 64 KiB with a hash each; 0 if it has no payload
   std::optional<std::uint64_t> leaves_offset = {};         // of its leaf hashes in the file; none if it has one leaf

@@ -1,7 +1,7 @@
 // A disk that loses the page around every sector that it writes. An append and a repair start from files with every
 // combination of bad copies in the header. At each of their steps, all pages with a sector in flight are lost at once.
 // The file then opens as the old or the new generation. Syncs fail too: the disk has then lost these pages, reads show
-// what was written, and another append or repair goes on from there.
+// the written bytes, and another append or repair goes on from there.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -122,6 +122,10 @@ void Program::use_containers(std::uint8_t which) {
         return fatctx_container_explain(container, options, format, buffer, capacity, size, &error_);
       });
     }
+    case 18: {
+      const char* const name = word();
+      return made_view(fatctx_container_tensor(container, input_.byte() % 9, name, out(view), &error_), view);
+    }
     case 15:
       (void)checked(fatctx_container_check(container, &error_));
       return;

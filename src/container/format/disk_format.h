@@ -45,8 +45,8 @@ struct HeaderForm {
   std::array<std::uint64_t, 4> slots = {};
   unsigned unit_log2 = 0;  // the alignment of TOC copies and of everything that an append skips
 };
-// The mirrors of both pairs are in four different blocks of 4 KiB (small form) or 16 KiB (large form). Of what an
-// append to either pair writes in one step, one copy of everything is in other blocks (docs/format.md, section 13).
+// The mirrors of both pairs are in four different blocks of 4 KiB (small form) or 16 KiB (large form). An
+// append never writes both copies of anything in one step, nor their blocks (docs/format.md, section 13).
 inline constexpr HeaderForm kSmallForm = {0x4000, {0x0000, 0x1000}, {0x0800, 0x1800, 0x2800, 0x3800}, kSmallExtentLog2};
 inline constexpr HeaderForm kLargeForm = {0x10000, {0x0000, 0x8000}, {0x1000, 0x4000, 0x9000, 0xC000}, kExtentLog2};
 [[nodiscard]] constexpr const HeaderForm& header_form(unsigned extent_log2) noexcept {
@@ -289,7 +289,7 @@ struct ReferenceEntry {  // format.md 5.5; ascending by (from, kind, role, to)
   le16 role;  // 0; reserved for far and near weights
   std::array<std::byte, 4> reserved;
   DiskHash bound_hash;  // logical hash of the target record
-  DiskHash table_hash;  // of the head of the tensor table that refers; zero if it is no tensor table
+  DiskHash table_hash;  // of the head of the tensor table that refers; zero if weights are used
 };
 static_assert(sizeof(ReferenceEntry) == 48 && alignof(ReferenceEntry) == 1);
 

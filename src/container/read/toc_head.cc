@@ -128,7 +128,7 @@ class HeadParser {
   TocHead head_;
 };
 
-// Whether the head's numbers are those by which pages are looked up.
+// Returns whether the numbers in the head are those by which pages are found.
 bool names_pages(ByteView head, const Header& header) {
   const auto fields = copy_out<TocHeader>(head, 0);
   return fields.ok() && fields.value().page_count == toc_pages(header.toc_size - header.toc_head_size) &&
@@ -152,7 +152,7 @@ Result<TocHead> parse_toc_head(ByteView head, const Header& header, int copy) {
 bool toc_matches(ByteView bytes, const Header& header) noexcept {
   const ByteView head = head_in(bytes, header);
   if (hash128(head) != header.toc_hash) return false;
-  if (!names_pages(head, header)) return true;  // its author wrote it so: the parser says what is wrong
+  if (!names_pages(head, header)) return true;  // its author wrote it so: the parser names the fault
   const std::uint64_t pages = toc_pages(header.toc_size - header.toc_head_size);
   for (std::uint64_t page = 0; page < pages; ++page) {
     if (!page_hash_matches(page_hashes(head), page, page_in(bytes, page, header))) return false;

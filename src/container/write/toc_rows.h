@@ -27,7 +27,7 @@ struct SegmentRow : Row<SegmentEntry> {
   SegmentRow() = default;
   SegmentRow(const Row<SegmentEntry>& row) : Row(row) {}  // NOLINT(google-explicit-constructor): without a digest
   SegmentRow(const SegmentEntry& entry) : Row(entry) {}   // NOLINT(google-explicit-constructor)
-  // Of its SHA-256 leaves; `leaves_sha256` is zero if it has none.
+  // Its SHA-256 leaves; `leaves_sha256` is zero if it has none.
   Row<SegmentDigest> digest = SegmentDigest{{}, le32(kNoSegment), {}, {}};
 
   [[nodiscard]] bool has_sha256() const noexcept { return digest.leaves_sha256 != DiskSha256{}; }
