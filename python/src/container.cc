@@ -366,6 +366,17 @@ void bind_container_class(nb::module_& module) {
           "The tensors of a weight blob, by the blob's id or name.\n\n"
           "Raises what acquire raises, NotFound if the blob has no table, and Malformed.")
       .def(
+          "tensor",
+          [](const Container& self, nb::handle weights, const std::string& name) {
+            const std::uint32_t blob = find_record(self, weights).id;
+            return BoundWeightView(take(without_gil([&] { return self.tensor(blob, name); })));
+          },
+          nb::arg("weights"), nb::arg("name"), nb::sig("def tensor(self, weights: int | str, name: str) -> WeightView"),
+          "One tensor of a weight blob. Compares the hashes of its own bytes and not of the whole blob, and reads a "
+          "few\n"
+          "pages of the table: one tensor of a large file costs what it is itself.\n\n"
+          "Raises what tensors raises, and NotFound (a KeyError), naming the nearest name.")
+      .def(
           "verify",
           [](const Container& self, nb::object record, nb::object range, bool strict, std::uint32_t threads,
              nb::object progress) {

@@ -203,6 +203,15 @@ int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_
   });
 }
 
+int32_t fatctx_container_tensor(fatctx_container container, uint32_t weights_id, const char* name, fatctx_view* view,
+                                fatctx_error* error) {
+  return make_handle(view, "view", error, [&]() -> fatctx::Result<fatctx::WeightView> {
+    FATCTX_ASSIGN(const auto object, find(container));
+    FATCTX_TRY(not_null(name, "name"));
+    return object->container.tensor(weights_id, name);
+  });
+}
+
 int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
                                    size_t capacity, size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {

@@ -638,6 +638,8 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_view_describe(c.h.view, c.structure<fatctx_view_info>(), &c.error); }},
       {"fatctx_view_tensor",
        [](Call& c) { return fatctx_view_tensor(c.h.view, c.structure<fatctx_tensor_info>(), &c.error); }},
+      {"fatctx_container_tensor",
+       [](Call& c) { return fatctx_container_tensor(c.h.container, 5, c.text("layer/0/b"), c.view(), &c.error); }},
       {"fatctx_tensor_table_size",
        [](Call& c) { return fatctx_tensor_table_size(c.h.table, c.plain<std::uint64_t>(), c.plain<std::uint32_t>(), &c.error); }},
       {"fatctx_tensor_table_at",

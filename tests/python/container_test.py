@@ -131,6 +131,19 @@ def test_a_tensor_has_its_type_shape_and_values(small_file, name):
         assert list(view.strides) == weight.strides_bytes == list(np.empty(shape, dtype).strides)
 
 
+def test_one_tensor_is_that_of_the_table_and_outlives_its_container(small_file):
+    container = fatctx.open(small_file)
+    table = container.tensors("net.weights")
+    weights = [container.tensor("net.weights", name) for name in TENSORS]
+    del container
+    for weight, name in zip(weights, TENSORS):
+        assert (weight.name, weight.dtype, weight.shape) == (name, *TENSORS[name][:2])
+        assert bytes(weight) == TENSORS[name][2] and weight.address == table[name].address
+    with pytest.raises(KeyError) as caught:
+        fatctx.open(small_file).tensor("net.weights", "layer/0/weighs")
+    assert "layer/0/weight" in str(caught.value), "the nearest name is named"
+
+
 def test_a_tensor_table_is_a_mapping(small_file):
     table = fatctx.open(small_file).tensors("net.weights")
 

@@ -35,6 +35,10 @@ typedef struct fatctx_tensor_table {
 // Gets the tensor table of a weight blob. Errors: as acquire; not_found if it has no table; malformed.
 FATCTX_API int32_t fatctx_container_tensors(fatctx_container container, uint32_t weights_id, fatctx_tensor_table* table,
                                             fatctx_error* error);
+// Gets a view of one tensor of a weight blob. Compares the hashes of its own bytes and not of the whole blob, and reads
+// a few pages of the table. Errors: those of fatctx_container_tensors(); not_found, naming the nearest name.
+FATCTX_API int32_t fatctx_container_tensor(fatctx_container container, uint32_t weights_id, const char* name,
+                                           fatctx_view* view, fatctx_error* error);
 
 FATCTX_API int32_t fatctx_view_close(fatctx_view view, fatctx_error* error);
 // Makes another handle to the same bytes, closed on its own.
