@@ -382,7 +382,7 @@ def toc_damaged(*parts: tuple[int, int]):
     return change
 
 
-# Places in a file of the small form, and of the large form.
+# Changes of the header: of files in the small form, and in the large form.
 HEADER_CASES = [
     ("packed", prologue(0, 0x1000, granule_log2=14), "F4"), ("packed", prologue(0, 0x1000, extent_log2=13), "F4"),
     ("packed", prologue(0, 0x1000, extent_log2=0), "F4"), ("large form", prologue(0, 0x8000, granule_log2=14), OPENS),

@@ -27,7 +27,7 @@ NAME_FIELDS = ("group", "unit", "backend", "part", "arch", "features", "variant"
 
 
 def read_toc_tables(toc: bytes, header, findings: Findings) -> SimpleNamespace:
-    """Requires: the head of `toc` was checked, and `findings` has its faults."""
+    """Requires: the head of `toc` was checked, and its findings are in `findings`."""
     findings.stop_if_any()
     tables = split(toc)
     names = Names(tables.names, findings)
