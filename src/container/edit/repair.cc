@@ -1,7 +1,6 @@
 #include "container/edit/repair.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -57,9 +56,20 @@ Result<OpenedToc> open_damaged(const mapping::OsFile& file) {
   return error;
 }
 
+// Returns whether a range is a sector that the present generation relies on, or the second mirror of a pair: no other
+// sector is in its page.
+bool comes_first(const Header& header, const Restoration& restoration) {
+  const HeaderForm& form = header.form();
+  const auto is_at = [&](std::uint64_t offset) { return restoration.range.offset == offset; };
+  return is_at(form.prologues[0]) || is_at(form.prologues[1]) || is_at(form.slots[header.pair]) ||
+         is_at(form.slots[2]) || is_at(form.slots[3]);
+}
+
 Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& file, const OpenedToc& opened) {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file, opened.header));
   FATCTX_ASSIGN(std::vector<Restoration> found, restorations_of(file, opened.header, degraded));
+  std::stable_partition(found.begin(), found.end(),
+                        [&](const Restoration& restoration) { return comes_first(opened.header, restoration); });
   std::vector<Restoration> older = restorations_of_older_pair(opened);
   // A slot of the older pair is written once, with its right contents, not first with those of its outdated mirror.
   std::erase_if(found, [&](const Restoration& restoration) {
@@ -69,20 +79,14 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   found.insert(found.end(), std::make_move_iterator(older.begin()), std::make_move_iterator(older.end()));
   FATCTX_ASSIGN(std::vector<Restoration> behind, restorations_behind_header(file, opened.toc));
   found.insert(found.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));
-  const std::array<std::uint64_t, 4> relied_on = sectors_relied_on(opened.header);
-  std::stable_partition(found.begin(), found.end(), [&](const Restoration& restoration) {
-    return std::find(relied_on.begin(), relied_on.end(), restoration.range.offset) != relied_on.end();
-  });
   return found;
 }
 
 // Writes the sectors that the present generation relies on first. Nothing else in their pages is touched before all of
 // them are on the disk.
 Status write_restorations(mapping::OsFile& file, const Header& header, std::span<const Restoration> restorations) {
-  const std::array<std::uint64_t, 4> relied_on = sectors_relied_on(header);
-  const auto others = std::find_if(restorations.begin(), restorations.end(), [&](const Restoration& restoration) {
-    return std::find(relied_on.begin(), relied_on.end(), restoration.range.offset) == relied_on.end();
-  });
+  const auto others = std::find_if(restorations.begin(), restorations.end(),
+                                   [&](const Restoration& restoration) { return !comes_first(header, restoration); });
   // Nobody appends to a sealed file, so no sync of a commit has failed on it.
   const bool write_again = !header.sealed || !restorations.empty();
   FATCTX_TRY(restore(file, header, {restorations.begin(), others}));

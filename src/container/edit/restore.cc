@@ -21,6 +21,12 @@ constexpr std::uint64_t kHeaderPage = 0x1000;  // a disk may lose it as a whole
 
 bool same_page(std::uint64_t one, std::uint64_t other) { return one / kHeaderPage == other / kHeaderPage; }
 
+// Returns the sectors that the present generation relies on: both prologues and both mirrors of its pair.
+std::array<std::uint64_t, 4> sectors_relied_on(const Header& header) {
+  const HeaderForm& form = header.form();
+  return {form.prologues[0], form.prologues[1], form.slots[header.pair], form.slots[header.pair + kPairs]};
+}
+
 // Makes the sectors in this page of the header bad for reads if the present generation relies on them. A failed write
 // may have cost them on the disk, and the cache still shows them. The next writer must not take them for good copies.
 void distrust_page(mapping::OsFile& file, const Header& header, std::uint64_t offset) {
@@ -236,11 +242,6 @@ Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Resto
       {.file_offset = restoration.range.offset}};
 }
 
-std::array<std::uint64_t, 4> sectors_relied_on(const Header& header) {
-  const HeaderForm& form = header.form();
-  return {form.prologues[0], form.prologues[1], form.slots[header.pair], form.slots[header.pair + kPairs]};
-}
-
 Status restore(mapping::OsFile& file, const Header& header, std::span<const Restoration> restorations) {
   for (const Restoration& restoration : restorations) {
     FATCTX_ASSIGN(const std::vector<std::byte> bytes, bytes_of(file, restoration));
@@ -249,8 +250,8 @@ Status restore(mapping::OsFile& file, const Header& header, std::span<const Rest
     auto written = file.write_at(restoration.range.offset, bytes);
     if (written.ok()) written = file.sync();
     if (!written.ok()) {
-      if (readable) (void)file.write_at(restoration.range.offset, damaged);
       distrust_page(file, header, restoration.range.offset);
+      if (readable) (void)file.write_at(restoration.range.offset, damaged);
       return in_context(std::move(written).error(), "restoring " + restoration.what);
     }
   }

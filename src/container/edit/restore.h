@@ -2,7 +2,6 @@
 // payload, if the table of contents confirms them. Nothing is guessed. Used by the appender and by repair.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,9 +33,6 @@ struct Restoration {
 
 // Returns the right contents of the range. Errors: changed (no copy of the table is good any more), io, truncated.
 [[nodiscard]] Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration);
-
-// Returns the sectors of the header that the present generation relies on: both prologues and both mirrors of its pair.
-[[nodiscard]] std::array<std::uint64_t, 4> sectors_relied_on(const Header& header);
 
 // Writes one range at a time and syncs it before it touches the next: a crash can tear only a range that was damaged
 // before, and lose only its page. If a write or sync fails, it writes the damaged bytes back. The system may have
