@@ -184,14 +184,17 @@ class StalledReads final : public mapping::OsFile {
     const Bytes& newest = generations_.back();
     if (!within({offset, buffer.size()}, newest.size())) return Error{ErrorCode::kTruncated, "the file ends too early"};
     std::copy_n(newest.begin() + static_cast<std::ptrdiff_t>(offset), buffer.size(), buffer.begin());
-    if (offset != 0 || buffer.size() < kHeaderSize) return Done{};
-    ++header_reads_;
+    if (offset == 0) ++header_reads_;  // the other sectors follow
     if (header_reads_ > slow_) return Done{};
     for (std::size_t slot = 0; slot < kSlotOffsets.size(); ++slot) {
-      const auto at = static_cast<std::ptrdiff_t>(kSlotOffsets.at(slot));
-      std::copy_n(generations_.at(pages_.at(slot)).begin() + at, kSlotPage, buffer.begin() + at);
+      const ByteRange sector{kSlotOffsets.at(slot), kSectorSize};
+      if (sector.offset < offset || !within({sector.offset - offset, sector.size}, buffer.size())) continue;
+      std::copy_n(generations_.at(pages_.at(slot)).begin() + static_cast<std::ptrdiff_t>(sector.offset), sector.size,
+                  buffer.begin() + static_cast<std::ptrdiff_t>(sector.offset - offset));
     }
-    if (changes_with_each_read_) buffer[kSlotOffsets[0]] ^= static_cast<std::byte>(header_reads_);
+    if (changes_with_each_read_ && within({kSlotOffsets[0] - offset, 1}, buffer.size())) {
+      buffer[static_cast<std::size_t>(kSlotOffsets[0] - offset)] ^= static_cast<std::byte>(header_reads_);
+    }
     return Done{};
   }
   Result<mapping::FileIdentity> identity() const override {
@@ -209,7 +212,6 @@ class StalledReads final : public mapping::OsFile {
   [[nodiscard]] std::uint64_t header_reads() const noexcept { return header_reads_; }
 
  private:
-  static constexpr std::size_t kSlotPage = 4096;
   std::vector<Bytes> generations_;
   std::vector<std::size_t> pages_;
   std::uint64_t slow_;

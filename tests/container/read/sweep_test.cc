@@ -33,25 +33,34 @@ class Sweep : public testing::TestWithParam<const char*> {
  protected:
   Sweep() : file_(sample(GetParam())), opened_(read_toc(file_, file_.size()).value()) {}
 
-  // The appended file has three generations, a table that supersedes others, and the remains of a crashed append.
+  // The appended files have three generations, a table that supersedes others, and the remains of a crashed append.
   static const Bytes& sample(const std::string& name) {
     if (name == "sealed") return support::sealed_sample();
     if (name == "unsealed") return support::unsealed_sample();
-    static const Bytes appended = [] {
-      Bytes bytes = support::append(support::unsealed_sample(),
-                                    {support::binary_record("cpu-riscv", "riscv64", support::pattern(5'000, 99))})
-                        .bytes;
-      const Bytes tail = support::pattern(3'000, 98);
-      bytes.insert(bytes.end(), tail.begin(), tail.end());
-      return support::append(std::move(bytes),
-                             {support::binary_record("new v3", "x86-64-v3", support::pattern(4'000, 97))},
-                             {.replace = true})
-          .bytes;
+    static const Bytes small = [] {
+      PackOptions options;
+      options.extent_log2 = kSmallExtentLog2;
+      options.model_name = "small sample";
+      return support::packed_bytes(support::cpu_records(), std::move(options));
     }();
-    return appended;
+    if (name == "small") return small;
+    static const Bytes appended = appended_to(support::unsealed_sample());
+    static const Bytes small_appended = appended_to(small);
+    return name == "small_appended" ? small_appended : appended;
   }
 
-  [[nodiscard]] ByteView header_bytes() { return ByteView(file_.bytes()).first(kHeaderSize); }
+  static Bytes appended_to(const Bytes& first) {
+    Bytes bytes =
+        support::append(first, {support::binary_record("cpu-riscv", "riscv64", support::pattern(5'000, 99))}).bytes;
+    const Bytes tail = support::pattern(3'000, 98);
+    bytes.insert(bytes.end(), tail.begin(), tail.end());
+    return support::append(std::move(bytes),
+                           {support::binary_record("new v3", "x86-64-v3", support::pattern(4'000, 97))},
+                           {.replace = true})
+        .bytes;
+  }
+
+  [[nodiscard]] ByteView header_bytes() { return ByteView(file_.bytes()).first(form_.size); }
   void flip(std::uint64_t offset, unsigned bit) {
     file_.bytes()[static_cast<std::size_t>(offset)] ^= static_cast<std::byte>(1U << bit);
   }
@@ -75,16 +84,16 @@ class Sweep : public testing::TestWithParam<const char*> {
                                                      compare_keys(x.key, y.key) == 0;
                                             });
   }
-  // Returns the loss that an open must report when one byte at `offset` of the header is damaged.
-  static std::uint32_t expected_loss(std::uint64_t offset) {
-    const std::uint64_t sector = offset / kSectorSize * kSectorSize;
-    for (std::size_t i = 0; i < kPrologueOffsets.size(); ++i) {
-      if (sector == kPrologueOffsets[i]) return std::uint32_t{kDegradedPrologue0} << i;
-    }
-    for (std::size_t i = 0; i < kSlotOffsets.size(); ++i) {
-      if (sector == kSlotOffsets[i]) return std::uint32_t{kDegradedSlotA0} << i;
-    }
-    return 0;  // padding, which an open does not read
+  // Returns the loss that an open must report when bytes in this range of the header are damaged.
+  [[nodiscard]] std::uint32_t expected_loss(ByteRange damaged) const {
+    std::uint32_t loss = 0;  // none for padding, which an open does not read
+    const auto add = [&](std::uint64_t sector, std::uint32_t bit) {
+      if (sector < damaged.offset + damaged.size && damaged.offset < sector + kSectorSize) loss |= bit;
+    };
+    for (std::size_t i = 0; i < form_.prologues.size(); ++i)
+      add(form_.prologues[i], std::uint32_t{kDegradedPrologue0} << i);
+    for (std::size_t i = 0; i < form_.slots.size(); ++i) add(form_.slots[i], std::uint32_t{kDegradedSlotA0} << i);
+    return loss;
   }
   // Returns unused ranges between header and end: behind extents, and between small records.
   [[nodiscard]] std::vector<ByteRange> gaps() const {
@@ -101,7 +110,7 @@ class Sweep : public testing::TestWithParam<const char*> {
     }
     std::sort(used.begin(), used.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
     std::vector<ByteRange> gaps;
-    std::uint64_t end = kHeaderSize;
+    std::uint64_t end = form_.size;
     for (const ByteRange range : used) {
       if (range.offset > end) gaps.push_back({end, range.offset - end});
       end = std::max(end, range.offset + range.size);
@@ -122,9 +131,10 @@ class Sweep : public testing::TestWithParam<const char*> {
 
   MemoryFile file_;
   OpenedToc opened_;
+  HeaderForm form_ = opened_.header.form();
 };
 
-INSTANTIATE_TEST_SUITE_P(Samples, Sweep, testing::Values("unsealed", "sealed", "appended"),
+INSTANTIATE_TEST_SUITE_P(Samples, Sweep, testing::Values("unsealed", "sealed", "appended", "small", "small_appended"),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST_P(Sweep, TheSampleItselfIsWhole) {
@@ -136,7 +146,8 @@ TEST_P(Sweep, TheSampleItselfIsWhole) {
 TEST_P(Sweep, NoPrefixOpens) {
   const std::uint64_t whole = file_.bytes().size();
   for (std::uint64_t size = 0; size < whole; size += support::kStride) {
-    const ByteView head = ByteView(file_.bytes()).first(static_cast<std::size_t>(std::min(size, kHeaderSize)));
+    const ByteView head =
+        ByteView(file_.bytes()).first(static_cast<std::size_t>(std::min<std::uint64_t>(size, form_.size)));
     const auto header = parse_header(head, size);
     ASSERT_FALSE(header.ok()) << size;
     const ErrorCode expected = size > 0 && size < kMagic.size() ? ErrorCode::kBadMagic : ErrorCode::kTruncated;
@@ -160,21 +171,21 @@ TEST_P(Sweep, NoPrefixOpensThroughAFileEither) {
 }
 
 TEST_P(Sweep, EveryBitOfTheHeaderIsSurvivedAndReported) {
-  for (std::uint64_t offset = 0; offset < kHeaderSize; offset += support::kStride) {
+  for (std::uint64_t offset = 0; offset < form_.size; offset += support::kStride) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       flip(offset, bit);
       const auto header = parse_header(header_bytes(), file_.size());
       flip(offset, bit);
       ASSERT_TRUE(is_ok(header)) << offset << " bit " << bit;
       ASSERT_TRUE(same_facts(header.value(), opened_.header)) << offset << " bit " << bit;
-      ASSERT_EQ(header.value().degraded, expected_loss(offset)) << offset << " bit " << bit;
+      ASSERT_EQ(header.value().degraded, expected_loss({offset, 1})) << offset << " bit " << bit;
     }
   }
 }
 
 TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
   // All values of the significant bytes, in one page of each kind. For the others, testing one bit is enough.
-  for (const std::uint64_t page : {kPrologueOffsets[0], kSlotOffsets[0], kSlotOffsets[3]}) {
+  for (const std::uint64_t page : {form_.prologues[0], form_.slots[0], form_.slots[3]}) {
     for (std::uint64_t offset = page; offset < page + 260; ++offset) {
       for (unsigned change = 1; change < 256; change += support::kStride) {
         file_.bytes()[static_cast<std::size_t>(offset)] ^= static_cast<std::byte>(change);
@@ -182,7 +193,7 @@ TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
         file_.bytes()[static_cast<std::size_t>(offset)] ^= static_cast<std::byte>(change);
         ASSERT_TRUE(is_ok(header)) << offset << " value " << change;
         ASSERT_TRUE(same_facts(header.value(), opened_.header)) << offset << " value " << change;
-        ASSERT_EQ(header.value().degraded, expected_loss(offset)) << offset << " value " << change;
+        ASSERT_EQ(header.value().degraded, expected_loss({offset, 1})) << offset << " value " << change;
       }
     }
   }
@@ -191,13 +202,13 @@ TEST_P(Sweep, EveryByteOfTheHeaderIsSurvivedWithAnyValue) {
 TEST_P(Sweep, EveryLostPageOfTheHeaderIsSurvivedAndReported) {
   const Bytes junk = support::pattern(kTocPageSize, 77);
   const Bytes fills[] = {Bytes(kTocPageSize, std::byte{0}), Bytes(kTocPageSize, std::byte{0xff}), junk};
-  for (std::uint64_t page = 0; page < kHeaderSize; page += kTocPageSize) {
+  for (std::uint64_t page = 0; page < form_.size; page += kTocPageSize) {
     for (const Bytes& fill : fills) {
       const auto at = file_.bytes().begin() + static_cast<std::ptrdiff_t>(page);
       const Bytes before(at, at + static_cast<std::ptrdiff_t>(kTocPageSize));
       std::copy(fill.begin(), fill.end(), at);
       const auto opened = read_toc(file_, file_.size());
-      const std::uint32_t loss = before == fill ? 0 : expected_loss(page);
+      const std::uint32_t loss = before == fill ? 0 : expected_loss({page, kTocPageSize});
       std::copy(before.begin(), before.end(), at);
 
       ASSERT_TRUE(is_ok(opened)) << page;
@@ -208,11 +219,12 @@ TEST_P(Sweep, EveryLostPageOfTheHeaderIsSurvivedAndReported) {
   }
 }
 
+// A block has 16 KiB in the large form: a quarter of the header, like a page of the small form.
 TEST_P(Sweep, EveryLostBlockOf16KiBOfTheHeaderIsSurvived) {
-  constexpr std::size_t kBlock = 0x4000;
-  for (std::size_t block = 0; block < kHeaderSize; block += kBlock) {
+  const auto block_size = static_cast<std::size_t>(form_.size / 4);
+  for (std::size_t block = 0; block < form_.size; block += block_size) {
     const Bytes before = file_.bytes();
-    std::fill_n(file_.bytes().begin() + static_cast<std::ptrdiff_t>(block), kBlock, std::byte{0xff});
+    std::fill_n(file_.bytes().begin() + static_cast<std::ptrdiff_t>(block), block_size, std::byte{0xff});
 
     const auto opened = read_toc(file_, file_.size());
 
