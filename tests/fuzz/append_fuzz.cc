@@ -14,10 +14,10 @@
 #include "container/edit/append.h"
 #include "container/format/disk_format.h"
 #include "container/read/open.h"
+#include "fatctx/base/checked.h"
 #include "fuzz/edited_container.h"
 #include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"
-#include "support/large_form.h"
 #include "support/memory_file.h"
 
 namespace {
@@ -36,10 +36,11 @@ Bytes appended_to(Bytes bytes, const std::string& name) {
   return std::move(kept.bytes());
 }
 
-// The third file has three generations, and slot A names the last one.
-const std::array<Bytes, 3>& good_files() {
-  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
-                                             appended_to(appended_to(fuzz::rich_file(), "one"), "two")};
+// The third file has three generations, and slot A names the last one. The fourth has the small form.
+const std::array<Bytes, 4>& good_files() {
+  static const std::array<Bytes, 4> files = {fuzz::rich_file(), support::sealed_sample(),
+                                             appended_to(appended_to(fuzz::rich_file(), "one"), "two"),
+                                             fuzz::rich_file(container::kSmallExtentLog2)};
   return files;
 }
 
@@ -95,10 +96,9 @@ Bytes without_copies(const Bytes& file, const container::Header& header) {
     std::fill(rest.begin() + static_cast<std::ptrdiff_t>(std::min(from, size)),
               rest.begin() + static_cast<std::ptrdiff_t>(std::min(to, size)), std::byte{0});
   };
-  forget(0, container::kHeaderSize);
+  forget(0, header.form().size);
   for (const std::uint64_t offset : header.toc_offset) forget(offset, offset + header.toc_size);
-  forget(header.committed_end,
-         (header.committed_end + container::kLeafSize - 1) / container::kLeafSize * container::kLeafSize);
+  forget(header.committed_end, *checked_align_up(header.committed_end, header.form().unit_log2));
   return rest;
 }
 
@@ -151,7 +151,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Bytes file = good;
   fuzz::Edits edits(file, good);
   while (!input.empty()) edits.apply(input);
-  fuzz::FileRehash(file).run();
+  fuzz::FileRehash(file, fuzz::form_of(good)).run();
   edits.apply_last();
   append(file, what);
   return 0;

@@ -13,8 +13,9 @@ namespace {
 using namespace fatctx;
 using support::Bytes;
 
-const std::array<Bytes, 3>& good_files() {
-  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(), fuzz::recipe_file()};
+const std::array<Bytes, 4>& good_files() {
+  static const std::array<Bytes, 4> files = {fuzz::rich_file(), support::sealed_sample(), fuzz::recipe_file(),
+                                             fuzz::rich_file(container::kSmallExtentLog2)};
   return files;
 }
 
@@ -22,12 +23,12 @@ const std::array<Bytes, 3>& good_files() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
-  const Bytes& good = good_files()[input.byte() % 3];
+  const Bytes& good = good_files()[input.byte() % good_files().size()];
   Bytes file = good;
   fuzz::Edits edits(file, good);
   const bool edited = !input.empty();
   while (!input.empty()) edits.apply(input);
-  fuzz::FileRehash(file).run();
+  fuzz::FileRehash(file, fuzz::form_of(good)).run();
   if (!edited) {
     fuzz::require(file == good, "making the checksums of a good file right changes nothing");
   }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -25,9 +26,14 @@ namespace fatctx::fuzz {
 
 using support::Bytes;
 
+// Returns the form of a good file.
+[[nodiscard]] inline const container::HeaderForm& form_of(const Bytes& good) {
+  return container::header_form(support::struct_at<container::Prologue>(good, 0).extent_log2);
+}
+
 // Returns a file with records of every kind: keys, references, tensors, a description, a compressed record, an empty
 // one.
-[[nodiscard]] inline Bytes rich_file() {
+[[nodiscard]] inline Bytes rich_file(std::uint8_t extent_log2 = container::kExtentLog2) {
   std::vector<PackRecord> records;
   for (const char* arch : {"x86-64-v2", "aarch64"}) {
     PackRecord record = support::binary_record(std::string("bin-") + arch, arch, support::pattern(300, 3));
@@ -51,6 +57,7 @@ using support::Bytes;
   records.push_back(support::plain_record(RecordType::kOpaque, "small", support::pattern(33, 22)));
   records.push_back(support::plain_record(RecordType::kOpaque, "empty", {}));
   PackOptions options;
+  options.extent_log2 = extent_log2;
   options.model_name = "model";
   return support::packed_bytes(std::move(records), std::move(options));
 }
@@ -80,7 +87,7 @@ using support::Bytes;
 class Edits {
  public:
   Edits(Bytes& file, const Bytes& good)
-      : file_(file), good_(good), slot_(support::struct_at<container::Slot>(good, container::kSlotOffsets[0])) {}
+      : file_(file), good_(good), slot_(support::struct_at<container::Slot>(good, form_.slots[0])) {}
 
   void apply(Input& input) {
     switch (input.byte() % 8) {
@@ -91,9 +98,9 @@ class Edits {
         return put(place, input.take(input.byte()));
       }
       case 2:
-        return both(container::kSlotOffsets[0], container::kSlotOffsets[2], input);
+        return both(form_.slots[0], form_.slots[2], input);
       case 3:
-        return both(container::kPrologueOffsets[0], container::kPrologueOffsets[1], input);
+        return both(form_.prologues[0], form_.prologues[1], input);
       case 4:
         return payload(input);
       case 5: {
@@ -106,7 +113,7 @@ class Edits {
         return last_.push_back({place, static_cast<std::byte>(input.byte())});
       }
       default:
-        return both(container::kSlotOffsets[1], container::kSlotOffsets[3], input);
+        return both(form_.slots[1], form_.slots[3], input);
     }
   }
   // Applies the edits that come after every checksum was corrected.
@@ -160,6 +167,7 @@ class Edits {
 
   Bytes& file_;
   const Bytes& good_;
+  const container::HeaderForm& form_ = form_of(good_);
   container::Slot slot_;
   std::vector<std::pair<std::uint64_t, std::byte>> last_;
 };

@@ -27,9 +27,13 @@ def golden(name: str) -> bytes:
     return (GOLDEN / f"{name}.fatctx").read_bytes()
 
 
+def slot_a0(file: bytes) -> int:
+    return 0x800 if file[12] == 12 else 0x1000  # extent_log2 says the form of the header
+
+
 def toc_of(file: bytes) -> bytes:
-    # Slot A0 at 0x1000: magic, index, flags, reserved, uuid, generation, committed end, two offsets, size.
-    offset, _, size = struct.unpack_from("<QQQ", file, 0x1000 + 40)
+    # The slot: magic, index, flags, reserved, uuid, generation, committed end, two offsets, size.
+    offset, _, size = struct.unpack_from("<QQQ", file, slot_a0(file) + 40)
     return file[offset:offset + size]
 
 
@@ -51,7 +55,7 @@ def container_bytes() -> Seeds:
         "zip": b"PK\x03\x04\x14\x00" + bytes(40),
         "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
         "json": b'{"schema": "fatctx.manifest/1"}\n',
-        "slot-in-front": plain[0x1000:0x1200],
+        "slot-in-front": plain[slot_a0(plain):slot_a0(plain) + 0x200],
         "toc-in-front": toc_of(plain)[:512],
     }
 
@@ -75,7 +79,7 @@ def only_first(what: int, place: int, data: bytes) -> bytes:
 
 def container_edits() -> Seeds:
     # Offsets are those of src/container/format/disk_format.h; tables: 0 segments, 1 records, 2 slices, 3 keys, 4 references,
-    # 6 names, 7 the header of the TOC, 8 the directory.
+    # 8 name index, 9 names, 10 the header of the TOC, 11 the directory. Files: 0 plain, 1 sealed, 2 recipes, 3 small form.
     u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
     edits = {
         "good": b"",
@@ -83,13 +87,13 @@ def container_edits() -> Seeds:
         "segment-of-no-size": field(0, 1, 16, u64(0)),
         "segments-overlap": field(0, 2, 8, u64(0x20000)),
         "segment-size-wraps": field(0, 1, 16, u64(2**64 - 1)),
-        "leaves-of-another": field(0, 2, 32, u32(0)),
-        "first-leaf-beyond": field(0, 2, 40, u64(1 << 40)),
+        "leaves-of-another": field(0, 2, 40, u32(0)),
+        "first-leaf-beyond": field(0, 2, 32, u64(1 << 40)),
         "record-type-unknown": field(1, 0, 4, b"\x63\x00"),
         "record-codec-unknown": field(1, 3, 8, b"\x07"),
-        "record-logical-size": field(1, 3, 24, u64(1 << 29)),
+        "record-logical-size": field(1, 3, 32, u64(1 << 29)),
         "record-becomes-coded": field(1, 0, 8, b"\x01"),
-        "record-with-many-slices": field(1, 0, 20, u32(65536)),
+        "record-with-many-slices": field(1, 0, 24, u32(65536)),
         "slice-beyond-segment": b"".join(field(2, row, 8, u64(1 << 20)) for row in range(8)),
         "slice-unaligned": field(2, 0, 8, u64(0xFFFFFFFF)),
         "slice-wraps": field(2, 4, 8, u64(2**64 - 64)),
@@ -97,14 +101,23 @@ def container_edits() -> Seeds:
         "key-names-nowhere": field(3, 0, 8, u32(0xFFFFFFF0)),
         "reference-to-itself": field(4, 0, 4, u32(1)),
         "reference-to-nobody": field(4, 0, 4, u32(4096)),
-        "name-not-utf8": field(6, 3, 0, b"\xff"),
-        "toc-count-of-tables": field(7, 0, 4, u32(6)),
-        "directory-count": field(8, 1, 8, u64(1 << 60)),
-        "directory-wraps": field(8, 2, 0, u64(2**64 - 8)),
+        "key-of-another": field(1, 0, 16, u32(1)),
+        "link-beyond": field(1, 0, 28, u32(4096)),
+        "name-index-of-another": field(8, 0, 4, u32(1)),
+        "name-index-hash": field(8, 0, 0, u32(7)),
+        "table-hash-of-weights": field(4, 0, 32, u64(1)),
+        "toc-head-size": field(10, 0, 40, u64(1 << 20)),
+        "toc-pages": field(10, 0, 48, u32(7)),
+        "toc-flags": field(10, 0, 52, u32(1)),
+        "slot-toc-head-size": at_place(2, 64, u64(336)),
+        "name-not-utf8": field(9, 3, 0, b"\xff"),
+        "toc-count-of-tables": field(10, 0, 4, u32(6)),
+        "directory-count": field(11, 1, 8, u64(1 << 60)),
+        "directory-wraps": field(11, 2, 0, u64(2**64 - 8)),
         "slot-toc-offset": at_place(2, 48, u64(0x20000)),
-        "slot-toc-size": at_place(2, 64, u64(1 << 23)),
-        "slot-committed-end": at_place(2, 40, u64(0x10000)),
-        "slot-generation": at_place(2, 32, u64(2**64 - 1)),
+        "slot-toc-size": at_place(2, 56, u64(1 << 23)),
+        "slot-committed-end": at_place(2, 32, u64(0x10000)),
+        "slot-generation": at_place(2, 24, u64(2**64 - 1)),
         "slot-sealed": at_place(2, 5, b"\x01"),
         "slot-b-alive": at_place(7, 5, b"\x00" * 3),
         "prologue-features": at_place(3, 16, u64(1 << 63)),
@@ -132,16 +145,26 @@ def container_edits() -> Seeds:
     }
     program = {f"program-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x01\xff") for at in (*range(0, 480, 48), *range(480, 1440, 80), 1140, 1160, 1340)}
     program |= {f"program-size-{at}": edit(4, bytes([0]), struct.pack("<H", at), b"\x08" + b"\xff" * 7 + b"\x00") for at in (800, 804, 1136, 1140)}
+    damaged = lambda at: edit(6, at.to_bytes(3, "little"), b"\xaa")
+    unchanged = ("good", "segment-far-away", "prologues-differ", "mirror-overtaken", "mirror-overtakes", "slot-sealed", "slot-b-alive", "tail",
+                 "toc-flags", "slot-toc-head-size")
+    of_small_form = {name: edits[name] for name in unchanged} | {
+        "damaged-slot": damaged(0x810), "damaged-toc": damaged(0x4010), "damaged-page": damaged(0x4200),
+        "page-with-prologue-and-slot-damaged": damaged(0x10) + damaged(0x810), "prologues-damaged": damaged(0x10) + damaged(0x1010),
+        "becomes-large": at_place(3, 12, b"\x10"), "toc-on-half-a-unit": at_place(2, 40, u64(0x4800)),
+        "segment-beside-the-unit": field(0, 1, 8, u64(0x5800)),
+    }
     of_recipes = {"good": b"", "codec-of-the-description-may-be-ignored": field(1, 3, 6, b"\x01\x00") + field(1, 3, 8, b"\x07"), "leaves": edit(4, b"\x01", struct.pack("<H", 9), b"\x01\xaa"), "damaged-source": edit(6, (0x30010).to_bytes(3, "little"), b"\xaa"),
                   "damaged-program": edit(6, (0x20010).to_bytes(3, "little"), b"\xaa"),
                   "damaged-programs": b"".join(edit(6, (0x20000 + at).to_bytes(3, "little"), b"\xaa") for at in range(4, 700, 64))} | program
     return ({f"recipes-{name}": b"\2" + data for name, data in of_recipes.items()} | {f"plain-{name}": b"\0" + data for name, data in edits.items()} |
-            {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")})
+            {f"sealed-{name}": b"\1" + edits[name] for name in ("good", "slice-beyond-segment", "tail", "damaged-toc")} |
+            {f"small-{name}": b"\3" + data for name, data in of_small_form.items()})
 
 
 def append() -> Seeds:
     # First byte: 1 an opaque record, else a binary (2: of existing bytes, 4: with an existing key, 8: with weights), 16
-    # replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations.
+    # replace, 128 the rest is the file. Second: 0 plain, 1 sealed, 2 of three generations, 3 in the small form.
     u32, u64 = (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
     seeds = {
         "nothing": b"",
@@ -155,6 +178,9 @@ def append() -> Seeds:
         "binary-replaced": b"\x1c\x00",
         "onto-sealed": b"\x01\x01",
         "onto-three-generations": b"\x09\x02",
+        "onto-small-form": b"\x01\x03",
+        "binary-onto-small-form": b"\x0a\x03",
+        "small-form-without-a-page": b"\x08\x03" + edit(6, (0x10).to_bytes(3, "little"), b"\xaa") + edit(6, (0x810).to_bytes(3, "little"), b"\xaa"),
         "binary-onto-three-generations": b"\x0a\x02",
         "replaced-in-three-generations": b"\x1c\x02",
         "onto-a-tail": b"\x01\x00" + edit(5, struct.pack("<h", 300)),
@@ -163,9 +189,9 @@ def append() -> Seeds:
         "without-a-mirror-of-the-other-pair": b"\x01\x02" + edit(6, (0xC010).to_bytes(3, "little"), b"\xaa"),
         "highest-record-ids": b"\x01\x00" + b"".join(field(table, row, 0, u32(2**32 - 8 + row)) for table in (1, 3)
                                                      for row in (6, 7)),
-        "highest-generation": b"\x01\x00" + field(7, 0, 24, u64(2**64 - 1)) + at_place(2, 24, u64(2**64 - 1)) +
+        "highest-generation": b"\x01\x00" + field(10, 0, 24, u64(2**64 - 1)) + at_place(2, 24, u64(2**64 - 1)) +
                               at_place(7, 24, u64(2**64 - 2)),
-        "last-allowed-generation": b"\x01\x00" + field(7, 0, 24, u64(1025)) + at_place(2, 24, u64(1025)) +
+        "last-allowed-generation": b"\x01\x00" + field(10, 0, 24, u64(1025)) + at_place(2, 24, u64(1025)) +
                                    at_place(7, 24, u64(1024)),
         "committed-end-far-away": b"\x01\x00" + at_place(2, 32, u64(1 << 46)),
         "newer-feature-to-write": b"\x01\x00" + at_place(3, 24, u64(1)),
@@ -180,33 +206,40 @@ def append() -> Seeds:
                     if name.startswith("plain-") and name != "plain-good" and len(data) < 100}
 
 
-TABLES = ("segments", "records", "slices", "keys", "references", "generations", "names")
+TABLES = ("segments", "records", "slices", "keys", "references", "generations", "record digests", "segment digests",
+          "name index", "names")
+HEADER, PAGE = 64, 4096  # bytes of the header, and of a page of the body
 
 
 def rebuilt(toc: bytes, change: object) -> bytes:
-    """Takes a table of contents apart, lets `change` alter its tables (lists of rows), and puts it together again."""
+    """Takes a table of contents apart, lets `change` alter its tables (lists of rows), and puts it together again. The
+    hashes of the pages are zeros: the target fills them in."""
     tables: dict[str, list[bytes]] = {}
     for index, name in enumerate(TABLES):
-        at, count, size = struct.unpack_from("<QQI", toc, 128 + 24 * index)
+        at, count, size = struct.unpack_from("<QQI", toc, HEADER + 24 * index)
         tables[name] = [toc[at + row * size:at + (row + 1) * size] for row in range(count)]
     change(tables)
+    hash_size = 48 if toc[52] & 1 else 16
+    pages = -(-sum(len(row) for rows in tables.values() for row in rows) // PAGE)
+    head_size = HEADER + 24 * len(TABLES) + pages * hash_size
     body, directory = b"", b""
     for index, name in enumerate(TABLES):
-        size, = struct.unpack_from("<I", toc, 128 + 24 * index + 16)
-        directory += struct.pack("<QQII", 128 + 24 * len(TABLES) + len(body), len(tables[name]), size, 0)
+        size, = struct.unpack_from("<I", toc, HEADER + 24 * index + 16)
+        directory += struct.pack("<QQII", head_size + len(body), len(tables[name]), size, 0)
         body += b"".join(tables[name])
-    size = 128 + len(directory) + len(body)
-    return with_bytes(toc[:128], 32, struct.pack("<Q", size)) + directory + body
+    header = with_bytes(toc[:HEADER], 32, struct.pack("<QQI", head_size + len(body), head_size, pages))
+    return header + directory + bytes(pages * hash_size) + body
 
 
 def toc() -> Seeds:
     plain, sealed, signed = toc_of(golden("plain")), toc_of(golden("sealed")), toc_of(golden("signed"))
-    header = lambda flags, extents: bytes([flags]) + struct.pack("<H", extents)
-    directory = 128
+    header = lambda flags, units: bytes([flags]) + struct.pack("<H", units)
+    directory = HEADER
     slices, = struct.unpack_from("<Q", plain, directory + 48)
     u16, u32, u64 = (lambda n: struct.pack("<H", n)), (lambda n: struct.pack("<I", n)), (lambda n: struct.pack("<Q", n))
-    # The last extent of the golden file is a copy of this table.
-    signed_extents = (len(golden("signed")) - 1 >> 16) - 2
+    # The last extent of a golden file is a copy of this table. Plain and signed have the small form (16).
+    small, plain_units, sealed_units = 16, (len(golden("plain")) - 1 >> 12) - 5, (len(golden("sealed")) - 1 >> 16) - 2
+    signed_units = (len(golden("signed")) - 1 >> 12) - 5
 
     def put(tables: dict[str, list[bytes]], table: str, row: int, place: int, data: bytes) -> None:
         tables[table][row] = with_bytes(tables[table][row], place, data)
@@ -214,16 +247,16 @@ def toc() -> Seeds:
     def slice_of(segment: int, offset: int, size: int) -> bytes:
         return struct.pack("<IIQQ", segment, 0, offset, size)
 
-    # Records: 0 a binary, 1 its weights, 2 their tensor table, 3 the description. Segments: 0 packed, 1 and 2 payload, 3 leaves.
+    # Records: 0 a binary, 1 its weights, 2 their tensor table, 3 the description. Segments: 0 packed, 1 and 2 payload.
     def with_slices(record: int, *rows: bytes, recipe: bool = False):
         def change(tables: dict[str, list[bytes]]) -> None:
             tables["slices"][record:record + 1] = rows
-            put(tables, "records", record, 20, u32(len(rows)))
-            put(tables, "records", record, 32, u64(sum(struct.unpack_from("<Q", row, 16)[0] for row in rows)))
+            put(tables, "records", record, 24, u32(len(rows)))
+            put(tables, "records", record, 40, u64(sum(struct.unpack_from("<Q", row, 16)[0] for row in rows)))
             if recipe:
                 put(tables, "records", record, 6, u16(4))
             for later in range(record + 1, 4):
-                put(tables, "records", later, 16, u32(later + len(rows) - 1))
+                put(tables, "records", later, 20, u32(later + len(rows) - 1))
         return change
 
     def two_blobs(tables: dict[str, list[bytes]]) -> None:
@@ -231,12 +264,12 @@ def toc() -> Seeds:
         put(tables, "keys", 0, 4, u16(2))
         tables["keys"][:2] = reversed(tables["keys"][:2])
         to_second = tables["references"][1]
-        tables["references"] = [with_bytes(with_bytes(to_second, 4, u32(1)), 16, tables["records"][0][40:56]), to_second]
+        tables["references"] = [with_bytes(with_bytes(to_second, 4, u32(1)), 16, tables["records"][0][48:64]), to_second]
 
     def large_description(tables: dict[str, list[bytes]]) -> None:
         put(tables, "segments", 0, 16, u64(6000))
-        with_slices(3, slice_of(0, 512, 5000))(tables)
-        put(tables, "records", 3, 24, u64((1 << 20) + 1))
+        with_slices(3, slice_of(0, 576, 5000))(tables)
+        put(tables, "records", 3, 32, u64((1 << 20) + 1))
         put(tables, "records", 3, 8, b"\x01")
 
     def no_description(tables: dict[str, list[bytes]]) -> None:
@@ -252,17 +285,23 @@ def toc() -> Seeds:
         tables["names"] = [names[at:at + 1] for at in range(len(names))]
 
     changes = {
-        "leaves-behind-the-end": lambda tables: put(tables, "segments", 3, 16, u64(32)),
-        "description-expands-too-far": lambda tables: (put(tables, "records", 3, 8, b"\x01"), put(tables, "records", 3, 24, u64(193 * 255 + 65))),
-        "leaves-of-another-size": lambda tables: put(tables, "segments", 3, 16, u64(64)),
+        "leaves-of-a-small-segment": lambda tables: put(tables, "segments", 1, 40, u32(0)),
+        "description-expands-too-far": lambda tables: (put(tables, "records", 3, 8, b"\x01"), put(tables, "records", 3, 32, u64(193 * 255 + 65))),
+        "first-leaf-of-a-small-segment": lambda tables: put(tables, "segments", 1, 32, u64(64)),
+        "links-exchanged": lambda tables: (put(tables, "records", 0, 28, u32(1)), put(tables, "records", 2, 28, u32(0))),
+        "blob-without-its-table": lambda tables: put(tables, "records", 1, 28, u32(0xFFFFFFFF)),
+        "keys-exchanged": lambda tables: (put(tables, "records", 0, 16, u32(1)), put(tables, "records", 1, 16, u32(0))),
+        "name-index-without-a-record": lambda tables: tables["name index"].pop(),
+        "name-index-in-disorder": lambda tables: tables["name index"].reverse(),
+        "many-pages": lambda tables: tables["names"].extend([b"\x02", b"\x00", b"z", b"z"] * 600),
         "slice-of-no-record": lambda tables: tables["slices"].append(slice_of(0, 0, 64)),
         "codec-of-a-binary": codec_of_a_binary,
         "large-description": large_description,
         "slice-beside-the-granule": with_slices(1, slice_of(2, 0, 300), slice_of(2, 300, 300)),
         "recipe-in-payload": with_slices(0, slice_of(1, 0, 400), recipe=True),
-        "recipe-of-a-part": with_slices(2, slice_of(0, 0, 468), slice_of(1, 0, 100), recipe=True),
-        "recipe-of-sources-in-disorder": with_slices(2, slice_of(0, 0, 468), slice_of(2, 0, 600), slice_of(1, 0, 400), recipe=True),
-        "recipe": with_slices(2, slice_of(0, 0, 468), slice_of(1, 0, 400), slice_of(2, 0, 600), recipe=True),
+        "recipe-of-a-part": with_slices(2, slice_of(0, 0, 516), slice_of(1, 0, 100), recipe=True),
+        "recipe-of-sources-in-disorder": with_slices(2, slice_of(0, 0, 516), slice_of(2, 0, 600), slice_of(1, 0, 400), recipe=True),
+        "recipe": with_slices(2, slice_of(0, 0, 516), slice_of(1, 0, 400), slice_of(2, 0, 600), recipe=True),
         "names-twice": lambda tables: put(tables, "records", 1, 12, tables["records"][0][12:16]),
         "no-description": no_description,
         "features-in-disorder": features_in_disorder,
@@ -271,24 +310,27 @@ def toc() -> Seeds:
         "name-of-nobody": lambda tables: tables["names"].extend([b"\x02", b"\x00", b"z", b"z"]),
     }
     return {
-        "plain": header(0, 4) + plain,
-        "sealed": header(2, 2) + sealed,
-        "large-extents": header(4, 4) + plain,
-        "second-generation": header(1, 4) + plain,
-        "file-too-short": header(0, 0) + plain,
-        "one-byte-short": header(0, 4) + plain[:-1],
-        "one-byte-more": header(0, 4) + plain + b"x",
-        "two-byte-change-of-counts": header(0, 4) + with_bytes(plain, directory + 24 + 8, b"\x03"),
-        "table-behind-the-end": header(0, 4) + with_bytes(plain, directory, b"\xff\xff\xff\xff\xff\xff\xff\x7f"),
-        "slice-leaves-its-segment": header(0, 4) + with_bytes(plain, slices + 8, struct.pack("<Q", 1 << 20)),
-        "slice-of-another-segment": header(0, 4) + with_bytes(plain, slices, b"\x02"),
-        "records-swapped": header(0, 4) + with_bytes(plain, directory + 24, plain[directory + 48:directory + 72]),
-        "bytes-behind-the-names": header(0, 4) + with_bytes(plain, 32, struct.pack("<Q", len(plain) + 8)) + bytes(8),
-        "signed": header(8, signed_extents) + signed,
-        "not-signed": header(8, 4) + plain,
-        "signed-record-without-sha-256": header(8, signed_extents) + rebuilt(signed, lambda tables: put(tables, "records", 0, 56, bytes(32))),
-        "signed-reference-without-sha-256": header(8, signed_extents) + rebuilt(signed, lambda tables: put(tables, "references", 0, 32, bytes(32))),
-    } | {name: header(0, 4) + rebuilt(plain, change) for name, change in changes.items()}
+        "plain": header(small, plain_units) + plain,
+        "sealed": header(2, sealed_units) + sealed,
+        "large-extents": header(4, sealed_units) + sealed,
+        "another-form": header(0, plain_units) + plain,
+        "second-generation": header(small + 1, plain_units) + plain,
+        "file-too-short": header(small, 0) + plain,
+        "one-byte-short": header(small, plain_units) + plain[:-1],
+        "one-byte-more": header(small, plain_units) + plain + b"x",
+        "two-byte-change-of-counts": header(small, plain_units) + with_bytes(plain, directory + 24 + 8, b"\x03"),
+        "table-behind-the-end": header(small, plain_units) + with_bytes(plain, directory, b"\xff\xff\xff\xff\xff\xff\xff\x7f"),
+        "slice-leaves-its-segment": header(small, plain_units) + with_bytes(plain, slices + 8, struct.pack("<Q", 1 << 20)),
+        "slice-of-another-segment": header(small, plain_units) + with_bytes(plain, slices, b"\x02"),
+        "records-swapped": header(small, plain_units) + with_bytes(plain, directory + 24, plain[directory + 48:directory + 72]),
+        "bytes-behind-the-names": header(small, plain_units) + with_bytes(plain, 32, struct.pack("<Q", len(plain) + 8)) + bytes(8),
+        "signed": header(small + 8, signed_units) + signed,
+        "not-signed": header(small + 8, plain_units) + plain,
+        "signed-record-without-sha-256": header(small + 8, signed_units) + rebuilt(signed, lambda tables: put(tables, "record digests", 0, 0, bytes(32))),
+        "signed-segment-without-sha-256": header(small + 8, signed_units) + rebuilt(signed, lambda tables: put(tables, "segment digests", 1, 16, bytes(32))),
+        "signed-without-digests": header(small + 8, signed_units) + rebuilt(signed, lambda tables: tables["record digests"].clear()),
+        "digests-without-a-signature": header(small, signed_units) + signed,
+    } | {name: header(small, plain_units) + rebuilt(plain, change) for name, change in changes.items()}
 
 
 def varint(number: int) -> bytes:
@@ -340,13 +382,15 @@ def description() -> Seeds:
 def tensor_table() -> Seeds:
     def table(rows: list[tuple], blob: int, version: int = 1) -> bytes:
         names = b"".join(row[0] for row in rows)
-        out = b"CTXN" + struct.pack("<HHII", version, 96, len(rows), 0) + struct.pack("<QQ", blob, len(names)) + bytes(32)
+        pages = -(-((96 + 8) * len(rows) + len(names)) // PAGE)
+        out = b"CTXN" + struct.pack("<HHII", version, 96, len(rows), pages) + struct.pack("<QQ", blob, len(names)) + bytes(32)
+        out += bytes(16 * pages)  # their hashes, which the target fills in, and the index behind the entries too
         at = 0
         for name, dtype, shape, offset, size, flags in rows:
             dims = list(shape) + [0] * (8 - len(shape))
             out += struct.pack("<IHHBBHIQQ8Q", at, len(name), dtype, len(shape), flags, 0, 0, offset, size, *dims)
             at += len(name)
-        return out + names
+        return out + bytes(8 * len(rows)) + names
 
     def seed(rows: list[tuple], blob: int = 4096, said: int | None = None, version: int = 1) -> bytes:
         return blob.to_bytes(3, "little") + table(rows, blob if said is None else said, version)
@@ -369,6 +413,9 @@ def tensor_table() -> Seeds:
         "newer-version": seed([matrix], version=2),
         "cut": good[:-2],
         "trailing": good + b"x",
+        "index-of-zeros": with_bytes(good, 2, b"\x80"),
+        "many-tensors": seed([(b"tensor %02d" % row, 9, (9,), 9 * row, 9, 0) for row in range(35)]),
+        "a-page-too-many": with_bytes(good, 3 + 12, b"\x02"),
     }
 
 

@@ -17,18 +17,19 @@ namespace fatctx::fuzz {
 
 class FileRehash {
  public:
-  // Works on the table of contents that slot A0 names, and writes the result to copy 1 as well.
-  explicit FileRehash(support::Bytes& file) : file_(file) {}
+  // Works on the table of contents that slot A0 names, and writes the result to copy 1 as well. `form` is that of the
+  // good file: an edit of the prologue must not move the header.
+  FileRehash(support::Bytes& file, const container::HeaderForm& form) : file_(file), form_(form) {}
 
   void run() {
-    if (file_.size() < container::kHeaderSize) return;
-    const auto slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[0]);
+    if (file_.size() < form_.size) return;
+    const auto slot = support::struct_at<container::Slot>(file_, form_.slots[0]);
     const ByteRange toc = {slot.toc_offset[0], slot.toc_size};
     if (within(toc, file_.size()) && toc.size > container::kPageHashesStart && toc.size <= container::kMaxTocSize) {
       hash_tables(toc);
       hash_toc(slot, toc);
     }
-    support::rehash_header(file_);
+    support::rehash_header(file_, form_);
   }
 
  private:
@@ -142,13 +143,14 @@ class FileRehash {
     if (within(copy, file_.size())) std::copy(bytes.begin(), bytes.end(), file_.begin() + at_byte(copy.offset));
     const Hash128 hash = container::hash128(support::head_in(bytes, slot.toc_head_size));
     for (const std::size_t index : {std::size_t{0}, std::size_t{2}}) {
-      slot = support::struct_at<container::Slot>(file_, container::kSlotOffsets[index]);
+      slot = support::struct_at<container::Slot>(file_, form_.slots[index]);
       slot.toc_hash = hash.bytes;
-      support::put_struct(file_, container::kSlotOffsets[index], slot);
+      support::put_struct(file_, form_.slots[index], slot);
     }
   }
 
   support::Bytes& file_;
+  const container::HeaderForm& form_;
   std::uint64_t budget_ = kBudget;
 };
 

@@ -258,7 +258,7 @@ class Program {
     const Bytes present = Container::open(Source::of_memory(bytes)).ok() ? bytes : place().good;
     fuzz::Edits edits(bytes, present);
     for (unsigned i = 0; i < how % 16U; ++i) edits.apply(input_);
-    if (how >= 128) fuzz::FileRehash(bytes).run();
+    if (how >= 128) fuzz::FileRehash(bytes, fuzz::form_of(present)).run();
     edits.apply_last();
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     std::filesystem::remove(path);

@@ -37,11 +37,11 @@ inline void rehash_sector(Bytes& file, std::uint64_t offset, std::uint64_t seed)
 }
 
 // Corrects the hashes of both prologues and all four slots. The seed of the slots is the uuid of prologue copy 0.
-inline void rehash_header(Bytes& file) {
-  for (const std::uint64_t offset : container::kPrologueOffsets) rehash_sector(file, offset, 0);
-  const auto prologue = struct_at<container::Prologue>(file, container::kPrologueOffsets[0]);
-  for (std::uint8_t index = 0; index < container::kSlotOffsets.size(); ++index) {
-    rehash_sector(file, container::kSlotOffsets[index], container::slot_seed(prologue.uuid, index));
+inline void rehash_header(Bytes& file, const container::HeaderForm& form = container::kLargeForm) {
+  for (const std::uint64_t offset : form.prologues) rehash_sector(file, offset, 0);
+  const auto prologue = struct_at<container::Prologue>(file, form.prologues[0]);
+  for (std::uint8_t index = 0; index < form.slots.size(); ++index) {
+    rehash_sector(file, form.slots[index], container::slot_seed(prologue.uuid, index));
   }
 }
 
