@@ -45,11 +45,11 @@ awk 'BEGIN { for (i = 0; i < 9000; i++) printf "row %05d of weights\n", i }' > s
 } > socs.json
 fatctx pack socs.json -o several-socs.fatctx > /dev/null
 
-# Many small records.
+# Many records, with so much payload that the file has the large form. None has more than one leaf.
 {
   printf '{"schema": "fatctx.manifest/1", "name": "many", "records": ['
   for number in $(seq 1 30); do
-    echo "record number $number" > "many-$number.txt"
+    awk -v number="$number" 'BEGIN { for (i = 0; i < 1600; i++) printf "record number %02d, row %05d\n", number, i }' > "many-$number.txt"
     [[ $number == 1 ]] || printf ','
     printf '\n{"type": "opaque", "name": "note %02d \u00e4", "file": "many-%d.txt"}' "$number" "$number"
   done

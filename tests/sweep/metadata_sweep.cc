@@ -105,7 +105,7 @@ class Sweep {
   }
   [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
   // A sweep that refuses everything, or nothing, has not tested its subject.
-  [[nodiscard]] bool telling() const { return refused_ > 1000 && degraded_ > 1000 && same_ > 100; }
+  [[nodiscard]] bool telling() const { return refused_ > 1000 && degraded_ > 1000 && same_ > 100 / stride_; }
 
  private:
   static constexpr std::uint64_t kMostComplaints = 10;
@@ -165,8 +165,17 @@ class Sweep {
     ++(loss.empty() ? same_ : degraded_);
   }
 
+  void opens_with_both_tables_damaged(const std::string& place) {
+    const auto opened = Container::open(Source::of_memory(file_.bytes));
+    if (!opened.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(opened.error())));
+    check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
+    check(opened.value().report().degraded == std::vector<std::string>{"toc copy 0", "toc copy 1"}, place,
+          "does not report what is lost");
+    ++degraded_;
+  }
+
   void prefixes() {
-    std::vector<ByteRange> lengths = {{0, kHeaderSize + 2}};
+    std::vector<ByteRange> lengths = {{0, form().size + 2}};
     for (const std::uint64_t offset : file_.opened.header.toc_offset) {
       lengths.push_back({offset - 2, file_.opened.header.toc_size + 4});
     }
@@ -198,36 +207,52 @@ class Sweep {
     refused(opened.error(), place);
   }
 
-  // A page of the header: the loss that the open report names if it is damaged, and the number of its used bytes.
-  struct Page {
-    const char* loss = "header padding";
+  // A sector of the header: the loss that the open report names if it is damaged, and the number of its used bytes. An
+  // open does not look at padding, so there is no loss.
+  struct Sector {
+    const char* loss = "";
     std::uint64_t used = 0;
   };
-  static Page page_at(std::uint64_t offset) {
+  [[nodiscard]] const HeaderForm& form() const { return file_.opened.header.form(); }
+  [[nodiscard]] Sector sector_at(std::uint64_t offset) const {
     static constexpr const char* kPrologues[] = {"prologue copy 0", "prologue copy 1"};
     static constexpr const char* kSlots[] = {"slot A0", "slot B0", "slot A1", "slot B1"};
-    for (std::size_t i = 0; i < kPrologueOffsets.size(); ++i) {
-      if (offset == kPrologueOffsets[i]) return {kPrologues[i], offsetof(Prologue, reserved1)};
+    for (std::size_t i = 0; i < form().prologues.size(); ++i) {
+      if (offset == form().prologues[i]) return {kPrologues[i], offsetof(Prologue, reserved1)};
     }
-    for (std::size_t i = 0; i < kSlotOffsets.size(); ++i) {
-      if (offset == kSlotOffsets[i]) return {kSlots[i], offsetof(Slot, reserved1)};
+    for (std::size_t i = 0; i < form().slots.size(); ++i) {
+      if (offset == form().slots[i]) return {kSlots[i], offsetof(Slot, reserved1)};
     }
     return {};
   }
+  // Damage of the padding is found by verify.
+  void padding(std::uint64_t sector) {
+    for (std::uint64_t at = sector + first_; at < sector + kSectorSize; at += 16 * stride_) {
+      with(at, 1U << (at / 16 % 8), [&](const std::string& place) {
+        opens_with("", place);
+        const auto report = verify_container(mapping::BufferFile(file_.bytes, nullptr), {});
+        check(report.ok() && report.value().findings.size() == 1, place, "verify does not find it");
+      });
+    }
+  }
   void header() {
-    for (std::uint64_t page = 0; page < kHeaderSize; page += kSectorSize) {
-      const Page what = page_at(page);
+    for (std::uint64_t page = 0; page < form().size; page += kSectorSize) {
+      const Sector what = sector_at(page);
+      if (what.used == 0) {
+        padding(page);
+        continue;
+      }
       const auto opens = [&](const std::string& place) { opens_with(what.loss, place); };
       if (every_value_) {
         each_value({page, kSectorSize}, opens);
         continue;
       }
       const ByteRange used = {page, what.used};
-      const ByteRange hash = {page + kSectorSize - sizeof(DiskHash), what.used == 0 ? 0 : sizeof(DiskHash)};
+      const ByteRange hash = {page + kSectorSize - sizeof(DiskHash), sizeof(DiskHash)};
       for (const ByteRange range : {used, hash}) {
         each_bit_and_value(range, opens, [&](const std::string& place) { parses_with_loss(place); });
       }
-      // Zeros up to the end of the page: one bit of every byte.
+      // Zeros up to the end of the sector: one bit of every byte.
       for (std::uint64_t at = page + what.used + first_; at < page + kSectorSize - hash.size; at += stride_) {
         with(at, 1U << (at % 8), [&](const std::string& place) {
           if (at % 64 < stride_) return opens(place);
@@ -238,7 +263,7 @@ class Sweep {
   }
   // Parses the header alone: equal facts lead to the same table of contents, and so to the same content.
   void parses_with_loss(const std::string& place) {
-    const auto header = parse_header(view({0, kHeaderSize}), file_.bytes.size());
+    const auto header = parse_header(view({0, form().size}), file_.bytes.size());
     if (!header.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(header.error())));
     const Header& good = file_.opened.header;
     const Header& now = header.value();
@@ -263,7 +288,13 @@ class Sweep {
     check(!toc_matches(view(toc(copy)), file_.opened.header), place, "the hash does not notice");
     ++(copy == 0 ? degraded_ : refused_);
   }
-  // An open that finds copy 0 whole does not read copy 1. If copy 0 is damaged, copy 1 must be completely right.
+  // Returns the piece of a table that has a hash of its own: 0 the head, then the pages of the body.
+  [[nodiscard]] std::uint64_t piece_of(std::uint64_t in_table) const {
+    const std::uint64_t head = file_.opened.header.toc_head_size;
+    return in_table < head ? 0 : 1 + (in_table - head) / kTocPageSize;
+  }
+  // An open that finds copy 0 whole does not read copy 1. If a piece of copy 0 is damaged, the same piece of copy 1
+  // must be right; then the loss of any other piece of copy 1 is reported too.
   void toc_copy_1() {
     for (std::uint64_t at = toc(1).offset + 16 * first_; at < toc(1).offset + toc(1).size; at += 16 * stride_) {
       with(at, 1U << (at / 16 % 8), [&](const std::string& place) {
@@ -272,13 +303,26 @@ class Sweep {
         check(report.ok() && report.value().findings.size() == 1, place, "verify does not find it");
       });
     }
-    with(toc(0).offset + toc(0).size / 2, 0x10, [&](const std::string&) {
+    const std::uint64_t lost = toc(0).size / 2;
+    with(toc(0).offset + lost, 0x10, [&](const std::string&) {
       const auto is_refused = [&](const std::string& place) {
         const auto opened = Container::open(Source::of_memory(file_.bytes));
         if (opened.ok()) return complain(place + " of copy 1, with copy 0 damaged: opens");
         refused(opened.error(), place);
       };
-      each_bit_and_value(toc(1), is_refused, [&](const std::string& place) { has_another_hash(1, place); });
+      const auto opens = [&](const std::string& place) { opens_with_both_tables_damaged(place); };
+      const auto has_another = [&](const std::string& place) { has_another_hash(1, place); };
+      std::uint64_t first = 0;
+      const std::uint64_t head = file_.opened.header.toc_head_size;
+      for (std::uint64_t end = head; first < toc(1).size; end = std::min(end + kTocPageSize, toc(1).size)) {
+        const ByteRange piece = {toc(1).offset + first, end - first};
+        if (piece_of(first) == piece_of(lost)) {
+          each_bit_and_value(piece, is_refused, has_another);
+        } else {
+          each_bit(piece, opens);
+        }
+        first = end;
+      }
     });
   }
 
