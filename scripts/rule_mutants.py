@@ -26,7 +26,7 @@ FILES = ["src/container/read/header.cc", "src/container/read/toc.cc", "src/conta
          "src/container/read/leaves.cc", "src/container/read/record_stream.cc", "src/container/format/codec.cc",
          "src/container/read/recipe.cc", "src/container/read/recipe_record.cc", "src/container/read/checked_bytes.cc",
          "src/container/read/trust.cc"]
-COPIED = ["CMakeLists.txt", "cmake", "docs", "include", "samples", "src", "tests"]
+COPIED = ["CMakeLists.txt", "cmake", "data", "docs", "include", "samples", "src", "tests"]
 # Programs and their tests. Slow ones come later: a mutant that an earlier run notices does not wait for them.
 RUNS = [("container_tests", "TableOfLies.*:TensorTable.*:Description.*:Toc.*:Header.*:Packer.Refuses*:RecordStream.*:Recipe*.*"),
         ("container_tests", "Codec.*:Heap.*:ColdRecord.*:PackBytes.*:Verify.*"),

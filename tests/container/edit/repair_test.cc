@@ -151,7 +151,7 @@ std::size_t pieces_in(const Bytes& file, std::uint64_t page) {
   const auto count = [&](std::uint64_t sector) { sectors += sector / kTocPageSize == page / kTocPageSize ? 1U : 0U; };
   std::for_each(form.prologues.begin(), form.prologues.end(), count);
   std::for_each(form.slots.begin(), form.slots.end(), count);
-  return 2 * sectors + 1;  // with the padding before and behind each
+  return 2 * sectors + 1;
 }
 
 void expect_every_page_comes_back(const Bytes& whole, std::span<const Damage> damages) {
