@@ -113,9 +113,10 @@ TEST_F(StitchedRegion, TheLastPageGoesOnAsTheFileDoes) {
 }
 
 TEST_F(StitchedRegion, TakesAMapForEachPieceAndGivesAllOfThemBack) {
-  const std::size_t before = lines_of_maps();
   std::vector<FilePiece> pieces;
   for (std::size_t page = kPages; page-- > 0;) pieces.push_back(pages(page, 1));
+  (void)map(pieces).value();  // the heap of a sanitizer creates maps for the first one
+  const std::size_t before = lines_of_maps();
   auto region = map(pieces).value();
   // A sanitizer adds a few more.
   EXPECT_GE(lines_of_maps(), before + kPages);

@@ -33,8 +33,8 @@ class Parser {
 
   Status run() {
     const ByteView all(toc_.bytes);
-    if (header_.toc_head_size >= all.size()) {
-      return malformed_toc("F12", all.size(), "the table of contents ends inside its head");
+    if (all.size() != header_.toc_size || header_.toc_head_size >= all.size()) {
+      return malformed_toc("F12", all.size(), "the table of contents has another size than its slot says");
     }
     FATCTX_ASSIGN(head_, parse_toc_head(all.first(static_cast<std::size_t>(header_.toc_head_size)), header_, copy_));
     FATCTX_TRY(parse_names());
