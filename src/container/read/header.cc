@@ -138,7 +138,7 @@ Status read_prologue(ByteView header, Header& facts) {
     facts.degraded |= kDegradedPrologue0;
   } else if (!good_prologue(header, other)) {
     facts.degraded |= kDegradedPrologue1;
-  } else if (const Status second = check_prologue(page_at<Prologue>(header, other), other); !second.ok()) {
+  } else if (Status second = check_prologue(page_at<Prologue>(header, other), other); !second.ok()) {
     return second;
   } else if (std::memcmp(header.data() + *good, header.data() + other, kSectorSize) != 0) {
     return complaint(ErrorCode::kMalformed, "F2", other, "the two prologue copies are whole but differ");

@@ -92,7 +92,8 @@ std::vector<std::byte> first_header(const DiskUuid& uuid, std::uint8_t extent_lo
     std::copy(sector.begin(), sector.end(), header.begin() + static_cast<std::ptrdiff_t>(offset));
   };
   for (const std::uint64_t offset : form.prologues) put(offset, prologue_sector(uuid, extent_log2, granule_log2));
-  for (std::uint8_t index = 0; index < form.slots.size(); ++index) {
+  constexpr std::uint8_t kSlotCount = kLargeForm.slots.size();
+  for (std::uint8_t index = 0; index < kSlotCount; ++index) {
     put(form.slots[index],
         index % 2 == 0 ? slot_sector(index, uuid, facts) : void_slot_sector(index, uuid, facts.generation - 1));
   }
