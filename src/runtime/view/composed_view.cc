@@ -404,8 +404,8 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       ComposePlan plan = plan_for(*mapped, recipe, host);
       const bool cached = !folder.empty() && plan.built_bytes != 0;
       FATCTX_ASSIGN(const auto made, within_budget(mapped, record, cached ? 0 : plan.built_bytes, options, host));
-      // The reservation is split into pieces; its remainder is one more map for that time. Another one is the piece that
-      // two blocks share.
+      // The reservation is split into pieces; its remainder is one more map for that time. Another one is the piece
+      // that two blocks share.
       if (const auto maps = host.maps()) FATCTX_TRY(mapping::check_map_budget(*maps, plan.pieces.size() + 2));
       if (cached) {
         FATCTX_ASSIGN(const ViewCache cache, ViewCache::open(folder, options.cache_limit_bytes));

@@ -44,8 +44,8 @@ inline constexpr Lie kHeaderLies[] = {
        f.prologue.minor_version = 1;
      },
      ErrorCode::kUnsupported, "F1", "pack the file again"},
-    {"the small form at the places of the large one",
-     [](auto& f) { f.prologue.extent_log2 = kSmallExtentLog2; }, ErrorCode::kChecksumMismatch, "F6"},
+    {"the small form at the places of the large one", [](auto& f) { f.prologue.extent_log2 = kSmallExtentLog2; },
+     ErrorCode::kChecksumMismatch, "F6"},
     {"a granule above the alignment",
      [](auto& f) {
        f.prologue.extent_log2 = kSmallExtentLog2;

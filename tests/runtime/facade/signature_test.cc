@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "container/format/page_hashes.h"
 #include "container/format/crypto.h"
+#include "container/format/page_hashes.h"
 #include "container/read/stored_rows.h"
 #include "fatctx/appender.h"
 #include "fatctx/diff.h"
