@@ -98,6 +98,11 @@ class Container {
   //         read and verified once per process, whatever the policy.
   [[nodiscard]] Result<RecordView> acquire(std::uint32_t record_id) const;
   [[nodiscard]] Result<RecordView> acquire(std::string_view name) const;
+  // Waits for the checks that VerifyPolicy::kBesideLoad has begun, for this handle and its copies: of these records, or
+  // without ids of all. Returns at once under other policies.
+  // Errors: not_found; those of a check on acquire, of the first damaged record; cancelled (in a forked child, without
+  //         ids).
+  [[nodiscard]] Status await_checks(std::span<const std::uint32_t> record_ids = {}) const;
 
   // Brings the pages of exactly this record into memory, so that first touches do not wait for the disk. Checks nothing
   // and touches no page itself: a truncated file or a failing disk is an error, not a signal.

@@ -1,9 +1,13 @@
-// Extracts a record's bytes from a container, as a stream or as a file, and writes the files that belong beside it.
+// Extracts a record's bytes from a container: as a stream, into memory of the caller's or as a file. Writes the files
+// that belong beside it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
@@ -22,6 +26,41 @@ using ByteSink = std::function<Status(ByteView)>;
 // Cost:   1 MiB of memory for a stored record, up to 10 MiB for a compressed one, whatever its size.
 [[nodiscard]] Status stream_record(const Container& container, std::uint32_t record_id, const ByteSink& sink,
                                    const Progress& progress = {});
+
+// The way in which read_record() gets bytes.
+enum class ReadMethod : std::uint8_t {
+  kAuto,      // a piece that the page cache has is read from there; of the others, those of large records directly
+  kDirect,    // past the page cache, where the filesystem and the memory allow it; else as kCached
+  kCached,    // through the page cache
+  kStreamed,  // only in reports: piece after piece on the calling thread, as stream_record() does
+};
+[[nodiscard]] std::string_view read_method_name(ReadMethod method) noexcept;  // "auto", "direct", "cached", "streamed"
+[[nodiscard]] std::optional<ReadMethod> read_method_from_name(std::string_view name) noexcept;
+
+struct ReadOptions {
+  ReadMethod method = ReadMethod::kAuto;
+  bool keep_cached = false;   // leaves what was read through the page cache there
+  std::uint32_t threads = 0;  // that read at a time; 0: by the size, at most 4; 1: one beside the calling thread
+  Progress progress = {};
+};
+
+struct ReadReport {
+  ReadMethod method = ReadMethod::kStreamed;  // of most bytes
+  std::string reason;                         // why this method, with the measured facts
+  std::uint64_t size_bytes = 0;               // of the record
+  std::uint64_t direct_bytes = 0;             // read past the page cache
+  std::uint64_t cached_bytes = 0;             // that the page cache had before; 0 if the system does not report it
+  std::uint32_t threads = 0;                  // that read; 0: the calling thread alone
+};
+
+// Reads the logical bytes of a record into `out`, which has exactly its size: for consumers that cannot take mapped
+// memory. A record that is a segment of its own is read in large pieces by several threads, and hashed there on the
+// way, so `out` has to be memory that is also quick to read. Others are streamed. What was not in the page cache before
+// is not left there. After an error the content of `out` is undefined.
+// Errors: invalid_argument (another size; the method "streamed"); those of stream_record().
+// Cost:   up to 9 MiB of memory beside `out` for a record that is read in pieces; else that of stream_record().
+[[nodiscard]] Result<ReadReport> read_record(const Container& container, std::uint32_t record_id,
+                                             std::span<std::byte> out, const ReadOptions& options = {});
 
 // Writes the same bytes into a file that appears whole or not at all. Reserves room for all of it first, if the
 // filesystem can do that. Errors: also exists (without `overwrite`), no_space, commit_unknown.

@@ -66,7 +66,8 @@ class MappingProvider {
 };
 
 // An allocator of memory that a consumer can share with a device: rpcmem, a memfd, a DMA buffer. Views are then placed
-// there. The record is read into it once per process, and all sessions see the same bytes.
+// there. The record is read into it once per process, and all sessions see the same bytes. The library reads the memory
+// again to hash it, so it should be memory that the processor caches.
 //
 // Ownership, Threads, Exceptions: as MappingProvider.
 class ViewAllocator {

@@ -173,6 +173,9 @@ class Session {
   // Container::acquire; later calls, on copies of this session too, reuse them. Errors: not_found; those of
   // Container::tensors.
   [[nodiscard]] Result<WeightView> weight(std::string_view name) const;
+  // Waits for the checks of its records that VerifyPolicy::kBesideLoad has begun; call it before the first result is
+  // believed. Returns at once under other policies and after end(). Errors: those of Container::await_checks.
+  [[nodiscard]] Status await_checks() const;
   // Returns JSON of schema "fatctx.session/1": format, records with their sizes and access paths, and the members of
   // the model's explanation ("fatctx.selection/1"), null for a raw binary. Errors: those of Model::graphs.
   [[nodiscard]] Result<std::string> report_json() const;

@@ -100,14 +100,19 @@ class AttachedWeights {
   struct Impl;
   explicit AttachedWeights(std::shared_ptr<const Impl> impl) noexcept : impl_(std::move(impl)) {}
   [[nodiscard]] const AttachReport& report() const& noexcept;
+  // Waits for the checks of the blobs that VerifyPolicy::kBesideLoad has begun: call it after a session was created and
+  // before its first run. ONNX Runtime does not call the library at a run, so nobody else does. Returns at once under
+  // other policies. Errors: those of Container::await_checks.
+  [[nodiscard]] Status await_checks() const;
 
  private:
   std::shared_ptr<const Impl> impl_;
 };
 
 // Attaches the weight blobs of `container` to `options`, which must not be used by another thread meanwhile.
-// Payload is verified by the container's open policy before a session exists. Everything is checked before the first
-// call that changes `options`; after an error that names ONNX Runtime's own words, throw the options away.
+// Payload is verified by the container's open policy before a session exists; with VerifyPolicy::kBesideLoad while it
+// is created, and AttachedWeights::await_checks() tells the result. Everything is checked before the first call that
+// changes `options`; after an error that names ONNX Runtime's own words, throw the options away.
 //
 // Errors: invalid_argument (a null pointer; a record that is not a weight blob; a blob without a location; two blobs
 //         for one location, or with kInitializers two tensors of one name; a tensor that `model` has elsewhere, with

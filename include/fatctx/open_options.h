@@ -23,6 +23,12 @@ enum class VerifyPolicy : std::uint8_t {
   // file, or of another process's mapping, can no longer change them. Costs the bytes, and the time to read and hash
   // them. Linux only; elsewhere acquire answers unsupported.
   kPrivateCopy,
+  // Hands out a view at once, and checks all of its record meanwhile on a thread of the library. Nobody may believe a
+  // result before await_checks() of the container or the session has returned: it waits for the checks and reports
+  // damage. Session::end() and the first run of the ONNX Runtime provider call it. Views that are copied or composed
+  // are checked when they are made, single tensors when they are acquired. The last copy of the container's handle
+  // that began a check stops it when it is destroyed.
+  kBesideLoad,
 };
 [[nodiscard]] std::string_view verify_policy_name(VerifyPolicy policy) noexcept;  // "record_on_acquire", "none", ...
 [[nodiscard]] std::optional<VerifyPolicy> verify_policy_from_name(std::string_view name) noexcept;

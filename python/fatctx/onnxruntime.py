@@ -94,6 +94,19 @@ class AttachedWeights:
     """False also for a model without external data, whose weights the route "initializers" replaces unseen."""
     blobs: tuple[AttachedBlob, ...]
     _keep: Any = field(repr=False, default=None)
+    _container: Any = field(repr=False, default=None)
+
+    def await_checks(self) -> None:
+        """Waits for the checks that verify="beside_load" of the container has begun.
+
+        Call it when the session exists and before its first run: ONNX Runtime does not call fatctx at a run, so
+        nothing else tells that the weights are damaged. Returns at once with other policies.
+
+        Raises:
+            FatctxError: as Container.await_checks().
+        """
+        if self._container is not None:
+            self._container.await_checks()
 
     @property
     def size_bytes(self) -> int:
@@ -405,7 +418,7 @@ def attach_weights(session_options: Any, source: Any, *, model: Any = None, rout
     except RuntimeError as error:  # pybind11's, of ONNX Runtime's status
         raise InvalidArgument(f"ONNX Runtime {ort.__version__} refuses the weights of {container.report.path}: "
                               f"{error}") from error
-    attached = AttachedWeights(route, ort.__version__, compared, tuple(reports), keep)
+    attached = AttachedWeights(route, ort.__version__, compared, tuple(reports), keep, container)
     # A finalizer holds its arguments until its object is gone; sessions hold the options they were made with.
     weakref.finalize(session_options, _let_go, attached).atexit = False
     return attached

@@ -116,7 +116,7 @@ void bind_report(nb::module_& module) {
               "True if another open of this process had mapped the file; nothing was read then.")
       .def_prop_ro(
           "verify", [](const OpenReport& self) { return to_str(verify_policy_name(self.verify)); },
-          "\"record_on_acquire\", \"none\" or \"private_copy\".")
+          "\"record_on_acquire\", \"none\", \"private_copy\" or \"beside_load\".")
       .def_ro("mapped", &OpenReport::mapped, "False: views are copies, one per record and process.")
       .def_ro("copy_reason", &OpenReport::copy_reason, "Why views are copies; empty if they are mapped.")
       .def_ro("copied_records", &OpenReport::copied_records,
@@ -294,6 +294,32 @@ void bind_container_class(nb::module_& module) {
           "Raises NotFound, Unsupported (also for a record with a codec: see read()), ChecksumMismatch (with "
           "record_id\n"
           "and file_offset), Io, Truncated.")
+      .def(
+          "await_checks", [](const Container& self) { take_status(without_gil([&] { return self.await_checks(); })); },
+          nb::sig("def await_checks(self) -> None"),
+          "Waits for the checks that verify=\"beside_load\" has begun: acquire() hands out a view at once, and a "
+          "thread\n"
+          "checks its record meanwhile. Returns at once with other policies. Raises what acquire() raises.")
+      .def(
+          "read_into",
+          [](const Container& self, nb::handle record, nb::object memory, const std::string& method, bool keep_cached,
+             std::uint32_t threads, nb::object progress) {
+            return read_into(self, find_record(self, record).id, memory,
+                             {.method = known_word(read_method_from_name(method), "method", method, &read_method_name),
+                              .keep_cached = keep_cached,
+                              .threads = threads},
+                             std::move(progress));
+          },
+          nb::arg("record"), nb::arg("memory"), nb::kw_only(), nb::arg("method") = "auto",
+          nb::arg("keep_cached") = false, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+          nb::sig("def read_into(self, record: int | str, memory: typing.Any, *, method: str = \"auto\", "
+                  "keep_cached: bool = False, threads: int = 0, "
+                  "progress: typing.Callable[[int, int], object] | None = None) -> ReadReport"),
+          "Reads a record into a writable buffer of exactly its size, for consumers that cannot take mapped memory.\n\n"
+          "Several threads read and check a large record, and leave nothing of it in the page cache that was not\n"
+          "there before. `method`: \"auto\" chooses by what the page cache has, the size and the filesystem, and the\n"
+          "report says why; \"direct\" or \"cached\". After an error the content of the buffer is undefined.\n"
+          "Raises InvalidArgument (another size), and what read() raises.")
       .def(
           "read", [](const Container& self, nb::handle record) { return read_record(self, find_record(self, record)); },
           nb::arg("record"), nb::sig("def read(self, record: int | str) -> bytes"),
@@ -524,7 +550,9 @@ void bind_container(nb::module_& module) {
       "4096,\n"
       "        size 0 means to the end.\n"
       "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never;\n"
-      "        \"private_copy\" hands out checked copies in sealed memory, which nobody can change any more.\n"
+      "        \"private_copy\" hands out checked copies in sealed memory, which nobody can change any more;\n"
+      "        \"beside_load\" hands out a view at once and checks it on a thread: call await_checks() before you\n"
+      "        believe a result.\n"
       "    require_local: refuse network and FUSE filesystems.\n"
       "    strict: check the whole table of contents. Otherwise an open checks one of at most 64 KiB, and the head of "
       "a\n"

@@ -102,6 +102,23 @@ void bind_release_and_lock(nb::module_& module) {
       });
 }
 
+void bind_read_report(nb::module_& module) {
+  nb::class_<ReadReport>(module, "ReadReport", "Result of Container.read_into(). Immutable; usable from any thread.")
+      .def_prop_ro(
+          "method", [](const ReadReport& self) { return to_str(read_method_name(self.method)); },
+          "\"direct\" or \"cached\": of most bytes; \"streamed\": piece after piece on the calling thread.")
+      .def_ro("reason", &ReadReport::reason, "Why this method, with the measured facts.")
+      .def_ro("size_bytes", &ReadReport::size_bytes)
+      .def_ro("direct_bytes", &ReadReport::direct_bytes, "Read past the page cache.")
+      .def_ro("cached_bytes", &ReadReport::cached_bytes,
+              "What the page cache had before; 0 if the system does not report it.")
+      .def_ro("threads", &ReadReport::threads, "That read; 0: the calling thread alone.")
+      .def("__repr__", [](const ReadReport& self) {
+        return fmt::format("<fatctx.ReadReport {} bytes, {}: {}>", self.size_bytes, read_method_name(self.method),
+                           self.reason);
+      });
+}
+
 void bind_mapping_guard(nb::module_& module) {
   module.def(
       "install_mapping_guard", [] { take_status(install_mapping_guard()); },
@@ -203,6 +220,18 @@ void stream_to(const Container& container, std::uint32_t record_id, const nb::ob
   call.run([&] { return stream_record(container, record_id, pass_on, callback); });
 }
 
+ReadReport read_into(const Container& container, std::uint32_t record_id, const nb::object& memory, ReadOptions options,
+                     nb::object progress) {
+  // nanobind has no writable buffers of any element type.
+  Py_buffer buffer{};
+  if (PyObject_GetBuffer(memory.ptr(), &buffer, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) throw nb::python_error();
+  const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> held(&buffer, &PyBuffer_Release);
+  const std::span<std::byte> out(static_cast<std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
+  ProgressCall call(std::move(progress));
+  options.progress = call.callback();
+  return call.run([&] { return read_record(container, record_id, out, options); });
+}
+
 void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,
                 nb::object progress) {
   const std::string target = path_from(path);
@@ -215,6 +244,7 @@ void bind_memory(nb::module_& module) {
   bind_mapping_guard(module);
   bind_prefetch(module);
   bind_release_and_lock(module);
+  bind_read_report(module);
 }
 
 }  // namespace fatctx::python

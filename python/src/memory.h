@@ -56,6 +56,9 @@ struct BoundLock {
 // Return or stream the bytes of a record, even of one that is stored as a frame.
 [[nodiscard]] nb::bytes read_record(const Container& container, const RecordInfo& info);
 void stream_to(const Container& container, std::uint32_t record_id, const nb::object& sink, nb::object progress);
+// Reads a record into a writable buffer. Raises TypeError for anything else.
+[[nodiscard]] ReadReport read_into(const Container& container, std::uint32_t record_id, const nb::object& memory,
+                                   ReadOptions options, nb::object progress);
 void extract_to(const Container& container, std::uint32_t record_id, nb::handle path, bool overwrite,
                 nb::object progress);
 

@@ -105,6 +105,12 @@ void bind_session(nb::module_& module) {
           "Container.release() for all that this session holds. Other sessions may hold the same records: theirs come\n"
           "back from the file as well.")
       .def(
+          "await_checks",
+          [](const BoundSession& self) { take_status(without_gil([&] { return self.session.await_checks(); })); },
+          nb::sig("def await_checks(self) -> None"),
+          "Waits for the checks that verify=\"beside_load\" has begun for its records. Call it before you believe the\n"
+          "first result. Raises what Container.await_checks() raises.")
+      .def(
           "end",
           [](const BoundSession& self) {
             Session ended = self.session;

@@ -291,4 +291,44 @@ int32_t fatctx_container_extract(fatctx_container container, uint32_t record_id,
   });
 }
 
+int32_t fatctx_container_read(fatctx_container container, uint32_t record_id, void* memory, uint64_t size,
+                              const fatctx_read_options* options, fatctx_read_report* report, fatctx_progress progress,
+                              void* user, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    if (size != 0) FATCTX_TRY(not_null(memory, "memory"));
+    fatctx_read_options given = {};
+    if (options != nullptr) FATCTX_TRY(read_sized(options, given));
+    if (given.method > FATCTX_READ_CACHED) {
+      return fatctx::Error{
+          fatctx::ErrorCode::kInvalidArgument,
+          fmt::format("method is {}; allowed are FATCTX_READ_AUTO (0), _DIRECT (1) and _CACHED (2)", given.method)};
+    }
+    const std::span<std::byte> out(static_cast<std::byte*>(memory), static_cast<std::size_t>(size));
+    auto read = fatctx::read_record(object.container, record_id, out,
+                                    {.method = static_cast<fatctx::ReadMethod>(given.method),
+                                     .keep_cached = given.keep_cached != 0,
+                                     .threads = given.threads,
+                                     .progress = progress_in(progress, user)});
+    if (!read.ok()) return std::move(read).error();
+    if (report == nullptr) return fatctx::Done{};
+    fatctx_read_report filled = {};
+    filled.method = static_cast<std::uint32_t>(read.value().method);
+    filled.size_bytes = read.value().size_bytes;
+    filled.direct_bytes = read.value().direct_bytes;
+    filled.cached_bytes = read.value().cached_bytes;
+    filled.threads = read.value().threads;
+    read.value().reason.copy(filled.reason, sizeof(filled.reason) - 1);
+    return write_sized(filled, report, "report");
+  });
+}
+
+int32_t fatctx_container_await_checks(fatctx_container container, const uint32_t* record_ids, uint64_t count,
+                                      fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    if (record_ids == nullptr) return object.container.await_checks();
+    if (count == 0) return fatctx::Done{};
+    return object.container.await_checks({record_ids, static_cast<std::size_t>(count)});
+  });
+}
+
 }  // extern "C"

@@ -162,6 +162,10 @@ int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, 
 
 int32_t fatctx_session_close(fatctx_session session, fatctx_error* error) { return close_handle(session, error); }
 
+int32_t fatctx_session_await_checks(fatctx_session session, fatctx_error* error) {
+  return with_object(session, error, [&](const fatctx::Session& object) { return object.await_checks(); });
+}
+
 int32_t fatctx_session_end(fatctx_session session, fatctx_error* error) {
   return guarded(error, [&]() -> fatctx::Status {
     if (session.id == 0) return fatctx::Done{};

@@ -40,10 +40,10 @@ Progress progress_in(fatctx_progress callback, void* user) {
 Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   fatctx_open_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
-  if (given.verify > FATCTX_VERIFY_PRIVATE_COPY) {
+  if (given.verify > FATCTX_VERIFY_BESIDE_LOAD) {
     return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("verify is {}; allowed are FATCTX_VERIFY_RECORD_ON_ACQUIRE (0), _NONE (1) and "
-                             "_PRIVATE_COPY (2)",
+                 fmt::format("verify is {}; allowed are FATCTX_VERIFY_RECORD_ON_ACQUIRE (0), _NONE (1), "
+                             "_PRIVATE_COPY (2) and _BESIDE_LOAD (3)",
                              given.verify)};
   }
   if (given.file_mapping > FATCTX_FILE_MAPPING_DISABLED) {

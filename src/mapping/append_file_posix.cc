@@ -22,6 +22,14 @@ Result<std::unique_ptr<OsFile>> open_for_appending(const std::string& path) {
   }
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   UniqueFd fd(uninterrupted([&] { return ::open(path.c_str(), kFlags); }));
+  // A reader holds the file still for the moment (still_file.h): waits for it, but not for anything else.
+  if (!fd.valid() && errno == EWOULDBLOCK) {
+    const auto known = stat_path(path, {.follow_symlinks = false});
+    errno = EWOULDBLOCK;
+    if (known.ok() && known.value().regular) {
+      fd = UniqueFd(uninterrupted([&] { return ::open(path.c_str(), kFlags & ~O_NONBLOCK); }));
+    }
+  }
   if (!fd.valid()) {
     const int number = errno;
     if (number == ELOOP) {

@@ -15,6 +15,12 @@ Status BufferFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) co
   return Done{};
 }
 
+Result<bool> BufferFile::show(ByteRange range, const MappedPlace& /*mapped*/, const Look& look) const {
+  if (!within(range, bytes_.size())) return false;  // the read says so
+  look(bytes_.subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size)));
+  return true;
+}
+
 Result<FileIdentity> BufferFile::identity() const {
   FileIdentity identity;
   identity.size = bytes_.size();

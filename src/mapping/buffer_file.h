@@ -14,6 +14,7 @@ class BufferFile final : public ReadOnlyFile {
   BufferFile(ByteView bytes, std::shared_ptr<const void> owner) : bytes_(bytes), owner_(std::move(owner)) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
+  Result<bool> show(ByteRange range, const MappedPlace& mapped, const Look& look) const override;
   Result<FileIdentity> identity() const override;
   ByteView memory() const noexcept override { return bytes_; }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }

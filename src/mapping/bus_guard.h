@@ -37,6 +37,9 @@ class BusWatch {
 // to the handler that was installed before. Errors: those of sigaction.
 [[nodiscard]] Status install_bus_guard();
 [[nodiscard]] bool bus_guard_installed() noexcept;
+// Returns whether the guard is installed and the system calls it first: a handler that was installed later need not
+// pass faults on.
+[[nodiscard]] bool bus_guard_in_charge() noexcept;
 // Returns how many maps have lost bytes so far.
 [[nodiscard]] std::uint64_t bus_guard_losses() noexcept;
 

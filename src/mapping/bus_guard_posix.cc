@@ -166,6 +166,11 @@ Status install_bus_guard() {
   return Done{};
 }
 
+bool bus_guard_in_charge() noexcept {
+  struct sigaction now = {};
+  return bus_guard_installed() && ::sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
+         now.sa_sigaction == on_bus_error;
+}
 bool bus_guard_installed() noexcept { return installed.load(std::memory_order_acquire); }
 std::uint64_t bus_guard_losses() noexcept { return losses.load(std::memory_order_relaxed); }
 

@@ -17,6 +17,7 @@ Status install_bus_guard() {
 }
 
 bool bus_guard_installed() noexcept { return false; }
+bool bus_guard_in_charge() noexcept { return false; }
 std::uint64_t bus_guard_losses() noexcept { return 0; }
 
 }  // namespace fatctx::mapping

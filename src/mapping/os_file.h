@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,19 @@
 
 namespace fatctx::mapping {
 
-// An open file. Threads: read_at and identity from any number of threads; the writing members from one.
+class MappedRegion;
+
+// A computation over bytes that stay where they are until it returns. It only computes. It must not wait, open files or
+// call code of others, because a writer of the file may have to wait for it.
+using Look = std::function<void(ByteView)>;
+
+// Where a range of a file is mapped already: `bytes` are those of the range, a part of `region`. Empty: nowhere.
+struct MappedPlace {
+  ByteView bytes;
+  const MappedRegion* region = nullptr;
+};
+
+// An open file. Threads: read_at, show and identity from any number of threads; the writing members from one.
 class OsFile {
  public:
   virtual ~OsFile() = default;
@@ -22,6 +35,14 @@ class OsFile {
   // Fills `buffer` from `offset`; continues after short reads and interruptions.
   // Errors: truncated (the file ends before the buffer is full), io.
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const = 0;
+  // Shows `look` the bytes of `range` in memory, without a copy, if a file that is cut meanwhile cannot turn that into
+  // a signal. Uses `mapped` if the caller has a map of the range, else maps it for the call. Returns false if it showed
+  // nothing: whoever calls it then reads, and learns the reason if bytes are missing. Errors: changed (only with the
+  // guard of bus_guard.h: bytes went away, and `look` saw zeros).
+  [[nodiscard]] virtual Result<bool> show(ByteRange range, const MappedPlace& mapped, const Look& look) const {
+    (void)range, (void)mapped, (void)look;
+    return false;
+  }
   // Errors: no_space, io.
   [[nodiscard]] virtual Status write_at(std::uint64_t offset, ByteView bytes) = 0;
   // Reserves space without changing the size, if the filesystem can, so that no_space comes early. Errors: no_space.

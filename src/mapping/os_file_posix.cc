@@ -58,6 +58,10 @@ Status PosixFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) con
   return Done{};
 }
 
+Result<bool> PosixFile::show(ByteRange range, const MappedPlace& mapped, const Look& look) const {
+  return still_.show(*this, range, mapped, look);
+}
+
 Status PosixFile::write_at(std::uint64_t offset, ByteView bytes) {
   while (!bytes.empty()) {
     const ssize_t put = uninterrupted([&] {
@@ -112,7 +116,7 @@ Result<std::unique_ptr<OsFile>> open_for_reading(const std::string& path, OpenFl
     }
     return os_error(error_number, "cannot open");
   }
-  return std::unique_ptr<OsFile>(std::make_unique<PosixFile>(std::move(fd), "the file"));
+  return std::unique_ptr<OsFile>(std::make_unique<PosixFile>(std::move(fd), "the file", Lease::kAllowed));
 }
 
 Result<std::unique_ptr<OsFile>> duplicate_for_reading(int descriptor) {

@@ -25,6 +25,11 @@ Status WindowedFile::read_at(std::uint64_t offset, std::span<std::byte> buffer) 
   return error;
 }
 
+Result<bool> WindowedFile::show(ByteRange range, const MappedPlace& mapped, const Look& look) const {
+  if (size_ != 0 && !within(range, size_)) return false;  // the read says so
+  return file_->show({base_ + range.offset, range.size}, mapped, look);
+}
+
 Result<FileIdentity> WindowedFile::identity() const {
   FATCTX_ASSIGN(const FileIdentity file, file_->identity());
   return window_identity(file, base_, size_);

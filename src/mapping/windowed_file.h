@@ -18,6 +18,7 @@ class WindowedFile final : public ReadOnlyFile {
       : file_(std::move(file)), base_(base), size_(size) {}
 
   Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
+  Result<bool> show(ByteRange range, const MappedPlace& mapped, const Look& look) const override;
   Result<FileIdentity> identity() const override;
   int descriptor() const noexcept override { return file_->descriptor(); }
   std::uint64_t base() const noexcept override { return base_; }

@@ -436,7 +436,18 @@ TEST_F(CModel, OpenOptionsReachTheOpen) {
   EXPECT_EQ(report.verify, static_cast<std::uint32_t>(FATCTX_VERIFY_PRIVATE_COPY));
   EXPECT_EQ(view_of(report.copy_reason), "private copies were requested");
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
-  options.verify = 3;
+  options.verify = FATCTX_VERIFY_BESIDE_LOAD;
+  ASSERT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_OK);
+  fatctx_view view = {};
+  EXPECT_EQ(fatctx_container_acquire(container, 5, &view, &error), FATCTX_OK);
+  const std::uint32_t ids[] = {5, 3};
+  EXPECT_EQ(fatctx_container_await_checks(container, nullptr, 0, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_container_await_checks(container, ids, 2, &error), FATCTX_OK);
+  const std::uint32_t missing = 77;
+  EXPECT_EQ(fatctx_container_await_checks(container, &missing, 1, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(fatctx_view_close(view, &error), FATCTX_OK);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  options.verify = 4;
   EXPECT_EQ(fatctx_container_open(path.c_str(), &options, &container, &error), FATCTX_ERROR_INVALID_ARGUMENT);
   options.verify = 0;
   options.file_mapping = 3;
@@ -466,6 +477,33 @@ TEST_F(CModel, ARecordIsStreamedUntilTheCallerStops) {
   EXPECT_LT(some.bytes.size(), weights_bytes().size());
   const auto throwing = [](void*, const void*, std::uint64_t) -> std::int32_t { throw 7; };
   EXPECT_EQ(fatctx_container_stream(container, 5, throwing, nullptr, &error), FATCTX_ERROR_INTERNAL);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
+TEST_F(CModel, ARecordIsReadIntoMemoryOfTheCaller) {
+  const fatctx_container container = open();
+  Bytes out(weights_bytes().size());
+  auto report = sized<fatctx_read_report>();
+  auto options = sized<fatctx_read_options>();
+  options.method = FATCTX_READ_CACHED;
+  EXPECT_EQ(fatctx_container_read(container, 5, out.data(), out.size(), &options, &report, nullptr, nullptr, &error),
+            FATCTX_OK);
+  EXPECT_EQ(out, weights_bytes());
+  EXPECT_EQ(report.method, static_cast<std::uint32_t>(FATCTX_READ_STREAMED));
+  EXPECT_EQ(report.size_bytes, out.size());
+  EXPECT_STRNE(report.reason, "");
+  EXPECT_EQ(fatctx_container_read(container, 5, out.data(), out.size(), nullptr, nullptr, nullptr, nullptr, &error),
+            FATCTX_OK);
+  EXPECT_EQ(fatctx_container_read(container, 5, out.data(), out.size() - 1, nullptr, nullptr, nullptr, nullptr, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_container_read(container, 5, nullptr, out.size(), nullptr, nullptr, nullptr, nullptr, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  options.method = FATCTX_READ_STREAMED;
+  EXPECT_EQ(fatctx_container_read(container, 5, out.data(), out.size(), &options, nullptr, nullptr, nullptr, &error),
+            FATCTX_ERROR_INVALID_ARGUMENT);
+  const auto stop = [](void*, std::uint64_t, std::uint64_t) -> std::int32_t { return 1; };
+  EXPECT_EQ(fatctx_container_read(container, 5, out.data(), out.size(), nullptr, nullptr, stop, nullptr, &error),
+            FATCTX_ERROR_CANCELLED);
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 

@@ -540,6 +540,15 @@ inline const std::vector<EntryPoint>& entry_points() {
          return fatctx_container_stream(c.h.container, 1, c.given ? static_cast<fatctx_sink>(kSink) : nullptr, nullptr,
                                         &c.error);
        }},
+      {"fatctx_container_read",
+       [](Call& c) {
+         static Bytes memory(support::kSampleWeightsSize);
+         return fatctx_container_read(c.h.container, 5, c.given ? memory.data() : nullptr, memory.size(), nullptr,
+                                      c.structure<fatctx_read_report>(), nullptr, nullptr, &c.error);
+       }},
+      {"fatctx_container_await_checks",
+       [](Call& c) { return fatctx_container_await_checks(c.h.container, nullptr, 0, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
       {"fatctx_container_extract",
        [](Call& c) { return fatctx_container_extract(c.h.container, 1, c.out_path(), 1, nullptr, nullptr, &c.error); }},
       {"fatctx_container_verify",
@@ -607,6 +616,9 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_model_begin_session(c.h.model, c.session(), &c.error); }},
       {"fatctx_session_close", [](Call& c) { return fatctx_session_close(c.h.session, &c.error); }, true, FATCTX_OK},
       {"fatctx_session_end", [](Call& c) { return fatctx_session_end(c.h.session, &c.error); }, true, FATCTX_OK},
+      {"fatctx_session_await_checks",
+       [](Call& c) { return fatctx_session_await_checks(c.h.session, &c.error); }, true, FATCTX_ERROR_INVALID_ARGUMENT,
+       FATCTX_OK, FATCTX_OK},
       {"fatctx_session_binary",
        [](Call& c) { return fatctx_session_binary(c.h.session, c.text("main"), c.view(), &c.error); }},
       {"fatctx_session_describe",

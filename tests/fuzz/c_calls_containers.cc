@@ -2,6 +2,11 @@
 #include "fuzz/c_calls_program.h"
 
 namespace fatctx::fuzz {
+namespace {
+
+constexpr std::uint64_t kMostRead = std::uint64_t{1} << 20;
+
+}  // namespace
 
 void Program::make_containers(std::uint8_t which) {
   fatctx_container container = {kNotWritten};
@@ -193,10 +198,33 @@ void Program::look_at_records(fatctx_container container, std::uint8_t which) {
   }
 }
 
+// Reads into memory of the size of the record, or of one byte more; or waits for checks.
+void Program::read_into_memory(fatctx_container container, std::uint8_t choice) {
+  if (choice % 2 == 0) {
+    const std::uint32_t ids[] = {choice % 9U, choice / 9U % 9U};
+    (void)checked(fatctx_container_await_checks(container, null() ? nullptr : ids, choice % 3, &error_));
+    return;
+  }
+  fatctx_record_info info = {};
+  info.struct_size = sizeof info;
+  if (fatctx_container_record(container, choice % 9, &info, &error_) != FATCTX_OK || info.size_bytes > kMostRead)
+    return;
+  std::vector<std::byte> out(static_cast<std::size_t>(info.size_bytes) + (choice >= 250 ? 1 : 0));
+  fatctx_read_options options = {};
+  options.struct_size = sizeof options;
+  options.method = choice / 9 % 4;
+  options.threads = choice % 3;
+  Sized<fatctx_read_report> report(input_.byte());
+  (void)checked(fatctx_container_read(container, choice % 9, out.data(), out.size(), null() ? nullptr : &options,
+                                      null() ? nullptr : report.get(), null() ? nullptr : &progress, work(choice),
+                                      &error_));
+}
+
 void Program::read_records(fatctx_container container, std::uint8_t which) {
   switch (which) {
     case 10: {
       const std::uint8_t choice = input_.byte();
+      if (choice >= 200) return read_into_memory(container, choice);
       (void)checked(fatctx_container_stream(container, choice % 9, &sink, work(choice), &error_));
       return;
     }

@@ -87,8 +87,11 @@ void Program::use_sessions(fatctx_session of, std::uint8_t which) {
     }
     case 10:
       return use_session_records(of);
-    case 11:
-      return made_view(fatctx_session_weights(of, input_.byte() % 4, out(view), &error_), view);
+    case 11: {
+      const std::uint8_t choice = input_.byte();
+      if (choice >= 192) return (void)checked(fatctx_session_await_checks(of, &error_));
+      return made_view(fatctx_session_weights(of, choice % 4, out(view), &error_), view);
+    }
     case 12: {
       const char* const name = word();
       return made_view(fatctx_session_tensor(of, name, out(view), &error_), view);

@@ -224,6 +224,7 @@ class Program {
   void use_containers(std::uint8_t which);
   void look_at_records(fatctx_container container, std::uint8_t which);
   void read_records(fatctx_container container, std::uint8_t which);
+  void read_into_memory(fatctx_container container, std::uint8_t choice);
   void use_sharing(std::uint8_t which);
   void compare(std::uint8_t at);
   void use_models(std::uint8_t which);

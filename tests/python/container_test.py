@@ -258,3 +258,51 @@ def test_other_threads_run_while_a_file_is_read(tmp_path):
 
     # A busy machine may give this thread few turns. If the check held the GIL, it would get at most one, every time.
     assert any(steps_beside_a_check() >= 5 for _ in range(10))
+
+
+def test_a_record_is_read_into_a_buffer(tmp_path):
+    data = np.random.default_rng(7).bytes(20 * 2**20 + 5)
+    fatctx.pack(tmp_path / "m.fatctx", [fatctx.PackRecord("opaque", "large", data)])
+    container = fatctx.open(tmp_path / "m.fatctx", verify="none")
+
+    seen = []
+    array = np.zeros(len(data), dtype=np.uint8)
+    report = container.read_into("large", array, progress=lambda done, all: seen.append((done, all)))
+    assert array.tobytes() == data
+    assert seen[-1] == (len(data), len(data)) and seen == sorted(seen)
+    assert (report.size_bytes, report.method in ("direct", "cached")) == (len(data), True)
+    assert "page cache" in report.reason and report.reason in repr(report)
+    again = bytearray(len(data))
+    report = container.read_into("large", again, method="cached", keep_cached=True, threads=1)
+    assert again == data and (report.method, report.direct_bytes, report.threads) == ("cached", 0, 1)
+
+    with pytest.raises(fatctx.InvalidArgument, match="let them be equal"):
+        container.read_into("large", bytearray(len(data) - 1))
+    with pytest.raises(BufferError):
+        container.read_into("large", data)  # bytes cannot be written to
+    with pytest.raises(ValueError, match="method"):
+        container.read_into("large", again, method="mapped")
+    with pytest.raises(ZeroDivisionError):
+        container.read_into("large", again, progress=lambda done, all: 1 / 0)
+
+
+def test_damage_is_told_by_the_wait_when_records_are_checked_beside_the_load(tmp_path):
+    data = np.random.default_rng(8).bytes(3 * 2**20)
+    path = tmp_path / "m.fatctx"
+    fatctx.pack(path, [fatctx.PackRecord("opaque", "large", data)])
+    whole = fatctx.open(path, verify="beside_load")
+    assert whole.report.verify == "beside_load" and bytes(whole.acquire("large")) == data
+    assert whole.await_checks() is None
+    del whole
+    offset = fatctx.open(path).record("large").file_offset
+    with open(path, "r+b") as file:
+        file.seek(offset + 2**20)
+        file.write(b"other")
+
+    damaged = fatctx.open(path, verify="beside_load")
+    view = damaged.acquire("large")
+    assert len(view) == len(data)
+    with pytest.raises(fatctx.ChecksumMismatch, match="large"):
+        damaged.await_checks()
+    with pytest.raises(fatctx.ChecksumMismatch):
+        damaged.acquire("large")

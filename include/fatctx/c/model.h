@@ -181,6 +181,9 @@ enum { FATCTX_SESSION_BINARIES = 0, FATCTX_SESSION_WEIGHTS = 1 };
 // Begins a session. Any number of sessions; the second and later cost no IO. Errors: those of acquire.
 FATCTX_API int32_t fatctx_model_begin_session(fatctx_model model, fatctx_session* session, fatctx_error* error);
 FATCTX_API int32_t fatctx_session_close(fatctx_session session, fatctx_error* error);
+// Waits for the checks of its records that FATCTX_VERIFY_BESIDE_LOAD has begun: call it before the first result is
+// believed. Errors: those of fatctx_container_await_checks().
+FATCTX_API int32_t fatctx_session_await_checks(fatctx_session session, fatctx_error* error);
 // Closes the session and says whether results computed from its views can be trusted. Closes the handle in any case
 // except stale_handle. If the file looks different than when the session began, its records are verified again.
 // Errors: those of fatctx_container_check(); then also those of acquire.

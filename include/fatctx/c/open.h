@@ -14,7 +14,14 @@ typedef struct fatctx_container {
 
 // The point in time at which payload is checked. Metadata is always checked.
 // PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
-enum { FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0, FATCTX_VERIFY_NONE = 1, FATCTX_VERIFY_PRIVATE_COPY = 2 };
+// BESIDE_LOAD: a thread of the library checks a record while its view is in use already. Nobody may believe a result
+// before fatctx_session_await_checks() or fatctx_container_await_checks() has returned.
+enum {
+  FATCTX_VERIFY_RECORD_ON_ACQUIRE = 0,
+  FATCTX_VERIFY_NONE = 1,
+  FATCTX_VERIFY_PRIVATE_COPY = 2,
+  FATCTX_VERIFY_BESIDE_LOAD = 3,
+};
 // The use of file mapping: map, and copy only if that is not possible; never copy; always copy.
 enum { FATCTX_FILE_MAPPING_AUTO = 0, FATCTX_FILE_MAPPING_REQUIRE = 1, FATCTX_FILE_MAPPING_DISABLED = 2 };
 

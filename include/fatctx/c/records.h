@@ -85,6 +85,38 @@ FATCTX_API int32_t fatctx_container_extract(fatctx_container container, uint32_t
                                             uint32_t overwrite, fatctx_progress progress, void* user,
                                             fatctx_error* error);
 
+// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+// calling thread.
+enum {
+  FATCTX_READ_AUTO = 0,    // from the page cache what it has; the rest of large records past it
+  FATCTX_READ_DIRECT = 1,  // past the page cache where that is possible
+  FATCTX_READ_CACHED = 2,
+  FATCTX_READ_STREAMED = 3
+};
+typedef struct fatctx_read_options {
+  uint32_t struct_size;
+  uint32_t method;       // FATCTX_READ_...; FATCTX_READ_AUTO
+  uint32_t keep_cached;  // leaves what was read through the page cache there; 0
+  uint32_t threads;      // that read at a time; 0: by the size, at most 4
+} fatctx_read_options;
+typedef struct fatctx_read_report {
+  uint32_t struct_size;
+  uint32_t method;        // FATCTX_READ_...: of most bytes
+  uint64_t size_bytes;    // of the record
+  uint64_t direct_bytes;  // read past the page cache
+  uint64_t cached_bytes;  // that the page cache had before; 0 if the system does not report it
+  uint32_t threads;       // that read; 0: the calling thread alone
+  uint32_t reserved;
+  char reason[160];  // why this method, with the measured facts; cut to fit
+} fatctx_read_report;
+// Reads the bytes of a record into `memory`, which has exactly its size: for consumers that cannot take mapped memory.
+// Large records are read by several threads, checked there, and not left in the page cache. `options`, `report` and
+// `progress` may be null. After an error the content of `memory` is undefined.
+// Errors: invalid_argument (another size); those of fatctx_container_stream().
+FATCTX_API int32_t fatctx_container_read(fatctx_container container, uint32_t record_id, void* memory, uint64_t size,
+                                         const fatctx_read_options* options, fatctx_read_report* report,
+                                         fatctx_progress progress, void* user, fatctx_error* error);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif

@@ -21,6 +21,10 @@ FATCTX_API int32_t fatctx_container_acquire(fatctx_container container, uint32_t
                                             fatctx_error* error);
 FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,
                                                  fatctx_error* error);
+// Waits for the checks that FATCTX_VERIFY_BESIDE_LOAD has begun for this container: of `count` records, or of all if
+// `record_ids` is null. Errors: not_found; checksum_mismatch, io, truncated, of the first damaged record.
+FATCTX_API int32_t fatctx_container_await_checks(fatctx_container container, const uint32_t* record_ids, uint64_t count,
+                                                 fatctx_error* error);
 // Gets how a view of the record would be made (fatctx_access_path_name()), without making one. Errors: not_found,
 // unsupported, copy_not_allowed; for a recipe those of acquire, because its program is read.
 FATCTX_API int32_t fatctx_container_access_path(fatctx_container container, uint32_t record_id, uint32_t* access_path,

@@ -1,7 +1,6 @@
 #include "container/check/segment_check.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "container/format/crypto.h"
@@ -11,7 +10,6 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kPieceSize = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastSplit = std::uint64_t{16} << 20;  // smaller segments are not divided
 constexpr std::uint64_t kPartsPerThread = 4;
 
@@ -80,13 +78,13 @@ class Checker {
     Hasher whole;
     Sha256 whole_sha256;
     const bool sha256_too = part.whole_hash && which_ != LeafHash::kXxh3;
-    FATCTX_TRY(walk_leaves(file_, segment, leaves.value(), part.leaves,
-                           [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
-                             if (!good) add_leaf(outcome.damaged, leaf);
-                             if (part.whole_hash) whole.update(bytes);
-                             if (sha256_too) whole_sha256.update(bytes);
-                             return progress_.add(bytes.size());
-                           }));
+    const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
+      if (!good) add_leaf(outcome.damaged, leaf);
+      if (part.whole_hash) whole.update(bytes);
+      if (sha256_too) whole_sha256.update(bytes);
+    };
+    FATCTX_TRY(look_at_leaves(file_, segment, leaves.value(), part.leaves, look,
+                              [this](std::uint64_t size) { return progress_.add(size); }));
     if (part.whole_hash) outcome.hash = whole.digest();
     if (sha256_too) outcome.sha256 = whole_sha256.digest();
     return Done{};
@@ -95,17 +93,12 @@ class Checker {
   Status hash_whole(const Segment& segment, bool sha256_too, SegmentOutcome& outcome) {
     Hasher hasher;
     Sha256 sha256;
-    const auto unit = static_cast<std::size_t>(std::min(segment.size, kPieceSize));
-    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(unit);
-    for (std::uint64_t at = 0; at < segment.size;) {
-      const std::span<std::byte> piece(buffer.get(),
-                                       static_cast<std::size_t>(std::min<std::uint64_t>(unit, segment.size - at)));
-      FATCTX_TRY(file_.read_at(segment.offset + at, piece));
-      FATCTX_TRY(progress_.go_on());
-      hasher.update(piece);
-      if (sha256_too) sha256.update(piece);
-      at += piece.size();
-    }
+    const auto look = [&](ByteView bytes) {
+      hasher.update(bytes);
+      if (sha256_too) sha256.update(bytes);
+    };
+    FATCTX_TRY(mapping::look_through(file_, {segment.offset, segment.size}, look,
+                                     [this](std::uint64_t) { return progress_.go_on(); }));
     outcome.hash = hasher.digest();
     if (sha256_too) outcome.sha256 = sha256.digest();
     return Done{};

@@ -532,15 +532,10 @@ class Verifier {
     auto allowed = budget.make(record.size_bytes);
     if (!allowed.ok()) return in_record(std::move(allowed).error(), record);
     RecordHasher hasher(toc, leaf_hash_);
-    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(record.size_bytes, kZeroUnit)));
+    const auto look = [&](ByteView bytes) { hasher.update(bytes); };
     for (const Piece& piece : pieces_of(toc, record)) {
-      for (std::uint64_t at = 0; at < piece.in_file.size; at += buffer.size()) {
-        const auto part = std::span(buffer).first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), piece.in_file.size - at)));
-        FATCTX_TRY(file_.read_at(piece.in_file.offset + at, part));
-        FATCTX_TRY(progress_.go_on());
-        hasher.update(part);
-      }
+      FATCTX_TRY(
+          mapping::look_through(file_, piece.in_file, look, [this](std::uint64_t) { return progress_.go_on(); }));
     }
     if (!hasher.matches(record)) found.push_back(hash_finding(record));
     return Done{};

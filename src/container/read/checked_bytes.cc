@@ -1,8 +1,7 @@
 #include "container/read/checked_bytes.h"
 
 #include <algorithm>
-
-#include <fmt/format.h>
+#include <optional>
 
 namespace fatctx::container {
 namespace {
@@ -12,12 +11,6 @@ constexpr std::uint64_t kSmallPart = kLeafSize / 4;  // a read of this part cost
 constexpr std::size_t kSegmentStep = 37;  // so that the first leaves of several segments use different entries
 
 }  // namespace
-
-Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
-  return Error{ErrorCode::kChecksumMismatch,
-               fmt::format("bytes {:#x} to {:#x} of the file are damaged", file_offset, file_offset + size),
-               {.file_offset = file_offset, .rule = "F26"}};
-}
 
 CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again)
     : file_(file),
@@ -74,8 +67,12 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
 
 Status CheckedBytes::read(ByteRange range, const StreamSink& sink) {
   const std::uint32_t segment = segments_.at(range.offset);
-  std::uint64_t at = range.offset - toc_.segments[segment].offset;
-  for (std::uint64_t left = range.size; left != 0;) {
+  return read_in(segment, {range.offset - toc_.segments[segment].offset, range.size}, sink);
+}
+
+Status CheckedBytes::read_in(std::uint32_t segment, ByteRange in_segment, const StreamSink& sink) {
+  std::uint64_t at = in_segment.offset;
+  for (std::uint64_t left = in_segment.size; left != 0;) {
     const std::uint64_t skipped = at & (kLeafSize - 1);
     const std::uint64_t size = std::min(left, kLeafSize - skipped);
     FATCTX_ASSIGN(const ByteView bytes, part(segment, at >> kLeafLog2, {skipped, size}));
@@ -84,6 +81,36 @@ Status CheckedBytes::read(ByteRange range, const StreamSink& sink) {
     left -= size;
   }
   return Done{};
+}
+
+Status CheckedBytes::see(std::uint32_t segment, ByteRange in_segment, const mapping::Look& look,
+                         const mapping::AfterPiece& after) {
+  const Segment& of = toc_.segments[segment];
+  const std::uint64_t end = in_segment.offset + in_segment.size;
+  const std::uint64_t first_whole = (in_segment.offset + kLeafSize - 1) >> kLeafLog2;
+  const std::uint64_t end_whole = end == of.size ? of.leaf_count() : end >> kLeafLog2;
+  const auto take = [&](ByteView bytes) -> Status {
+    look(bytes);
+    return after(bytes.size());
+  };
+  if (first_whole >= end_whole) return read_in(segment, in_segment, take);
+  const std::uint64_t before = (first_whole << kLeafLog2) - in_segment.offset;
+  FATCTX_TRY(read_in(segment, {in_segment.offset, before}, take));
+  for (std::uint64_t leaf = first_whole; leaf < end_whole;) {  // from leaf page to leaf page
+    const std::uint64_t stop = std::min(end_whole, (leaf / kLeavesPerPage + 1) * kLeavesPerPage);
+    FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment, leaf));
+    std::optional<ByteRange> damaged;
+    const auto compare = [&](std::uint64_t at, ByteView bytes, bool good) {
+      if (!good && !damaged) damaged = ByteRange{of.offset + (at << kLeafLog2), bytes.size()};
+      if (!damaged) look(bytes);
+    };
+    FATCTX_TRY(look_at_leaves(file_, of, *leaves, {leaf, stop}, compare, [&](std::uint64_t size) -> Status {
+      return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
+    }));
+    leaf = stop;
+  }
+  const std::uint64_t rest = std::min(end_whole << kLeafLog2, of.size);
+  return read_in(segment, {rest, end > rest ? end - rest : 0}, take);
 }
 
 Status CheckedBytes::read_into(std::uint64_t file_offset, std::span<std::byte> out) {

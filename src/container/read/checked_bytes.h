@@ -13,9 +13,6 @@
 
 namespace fatctx::container {
 
-// Returns the error for a leaf that does not match its hash: checksum_mismatch (F26), naming the range in the file.
-[[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
-
 // A reader that caches the newest leaves and remembers which leaves it has compared. So each leaf is hashed about once,
 // even if steps jump back and forth. Bytes that change after their leaf was compared are found by the hash of the
 // record.
@@ -38,6 +35,10 @@ class CheckedBytes {
   // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; limit_exceeded (WorkBudget); those of
   // `sink`.
   [[nodiscard]] Status read(ByteRange range, const StreamSink& sink);
+  // Shows `range` to `look` in the same order, for callers that only compute. Whole leaves are looked at where they are
+  // mapped, if the file allows it, and compared each time. Errors: those of read(), and of `after`.
+  [[nodiscard]] Status see(std::uint32_t segment, ByteRange in_segment, const mapping::Look& look,
+                           const mapping::AfterPiece& after);
   // Reads into `out` in the same way, from `file_offset` on.
   [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
   // Frees the cached leaves.
@@ -49,6 +50,7 @@ class CheckedBytes {
     std::uint64_t leaf = 0;
     std::vector<std::byte> bytes;
   };
+  [[nodiscard]] Status read_in(std::uint32_t segment, ByteRange in_segment, const StreamSink& sink);
   [[nodiscard]] Result<ByteView> part(std::uint32_t segment, std::uint64_t leaf, ByteRange in_leaf);
 
   const mapping::OsFile& file_;

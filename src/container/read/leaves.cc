@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
 
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
@@ -118,6 +121,41 @@ Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const Le
     }
   }
   return Done{};
+}
+
+Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
+                      const LeafLook& look, const mapping::AfterPiece& after) {
+  const std::uint64_t start = range.first << kLeafLog2;
+  const std::uint64_t stop = std::min(range.end << kLeafLog2, segment.size);
+  if (start >= stop) return Done{};
+  std::uint64_t leaf = range.first;
+  return mapping::look_through(
+      file, {segment.offset + start, stop - start},
+      [&](ByteView rest) {
+        for (; !rest.empty(); ++leaf) {
+          const ByteView bytes = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
+          look(leaf, bytes, leaves.match(leaf, bytes));
+          rest = rest.subspan(bytes.size());
+        }
+      },
+      after);
+}
+
+Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
+                      const mapping::AfterPiece& after) {
+  std::optional<ByteRange> damaged;  // the first one
+  const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
+    if (!good && !damaged) damaged = ByteRange{segment.offset + (leaf << kLeafLog2), bytes.size()};
+  };
+  return look_at_leaves(file, segment, leaves, range, look, [&](std::uint64_t size) -> Status {
+    return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
+  });
+}
+
+Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
+  return Error{ErrorCode::kChecksumMismatch,
+               fmt::format("bytes {:#x} to {:#x} of the file are damaged", file_offset, file_offset + size),
+               {.file_offset = file_offset, .rule = "F26"}};
 }
 
 void sort_and_join(std::vector<SegmentLeaves>& leaves) {

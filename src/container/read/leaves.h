@@ -1,4 +1,5 @@
-// Checks payload against its leaf hashes. Reads with pread and never touches memory-mapped bytes.
+// Checks payload against its leaf hashes. Bytes that are handed on are read with pread. Bytes that are only compared
+// are looked at where they are mapped, if the file allows it.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "container/read/parse.h"
 #include "container/read/work_budget.h"
+#include "mapping/look_through.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -58,6 +60,19 @@ using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, boo
 // Reads `range` of `segment` in pieces of at most 1 MiB and calls `visit` for each leaf in order.
 [[nodiscard]] Status walk_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
                                  LeafRange range, const LeafVisitor& visit);
+
+// A callback for each leaf that is only looked at. It computes, and no more (mapping::Look).
+using LeafLook = std::function<void(std::uint64_t leaf, ByteView bytes, bool good)>;
+
+// Looks at `range` of `segment` leaf by leaf, in order; calls `after` after each piece of at most 4 MiB.
+// Errors: those of mapping::look_through.
+[[nodiscard]] Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
+                                    LeafRange range, const LeafLook& look, const mapping::AfterPiece& after);
+// Compares `range` of `segment` with its leaves. Errors: also checksum_mismatch (F26: the first damaged leaf).
+[[nodiscard]] Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
+                                    LeafRange range, const mapping::AfterPiece& after);
+// Returns the error for a leaf that does not match its hash: checksum_mismatch (F26), naming the range in the file.
+[[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
 
 [[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
 

@@ -23,6 +23,16 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
                    record);
 }
 
+namespace {
+
+Error not_its_hash(const RecordInfo& record) {
+  return Error{ErrorCode::kChecksumMismatch,
+               "its bytes do not match its hash, although every leaf does",
+               {.file_offset = record.file_offset, .rule = "F37"}};
+}
+
+}  // namespace
+
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
                       const StreamSink& sink) {
   return stream_logical(file, toc, record, leaf_hash_of(toc), budget, sink);
@@ -37,12 +47,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     hasher.update(bytes);
     return sink(bytes);
   };
-  const auto finish = [&]() -> Status {
-    if (hasher.matches(record)) return Done{};
-    return Error{ErrorCode::kChecksumMismatch,
-                 "its bytes do not match its hash, although every leaf does",
-                 {.file_offset = record.file_offset, .rule = "F37"}};
-  };
+  const auto finish = [&]() -> Status { return hasher.matches(record) ? Status(Done{}) : not_its_hash(record); };
   if (form.recipe) {
     FATCTX_TRY(stream_recipe(file, toc, record, budget, hashed));
     return finish();
@@ -90,6 +95,45 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
   }
   if (frame) FATCTX_TRY(in_file(frame->finish()));
   return finish();
+}
+
+Status check_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, LeafHash record_hash,
+                     const WorkBudget& budget, const mapping::AfterPiece& after) {
+  const RecordForm& form = toc.forms[toc.index_of(record)];
+  if (form.recipe || record.codec != Codec::kNone || !record.supported) {
+    return stream_logical(file, toc, record, record_hash, budget, [&](ByteView bytes) { return after(bytes.size()); });
+  }
+  FATCTX_TRY(budget.make(record.size_bytes));
+  RecordHasher hasher(toc, record_hash);
+  if (record.slice_count != 1) {
+    // Slices may be much smaller than their leaves, and share them.
+    CheckedBytes checked(file, toc, budget);
+    for (std::uint32_t i = 0; i != record.slice_count; ++i) {
+      const Slice& slice = toc.slices[form.first_slice + i];
+      FATCTX_TRY(checked.see(
+          slice.segment, slice.range, [&](ByteView bytes) { hasher.update(bytes); }, after));
+    }
+    return hasher.matches(record) ? Status(Done{}) : not_its_hash(record);
+  }
+  const Slice& slice = toc.slices[form.first_slice];
+  const Segment& segment = toc.segments[slice.segment];
+  const LeafRange touched = leaves_touched(slice.range);
+  FATCTX_TRY(budget.make((touched.end - touched.first) * sizeof(DiskHash)));
+  const std::uint64_t compared = std::min(touched.end << kLeafLog2, segment.size) - (touched.first << kLeafLog2);
+  FATCTX_TRY(budget.make(compared - slice.range.size));
+  FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc), touched));
+  std::optional<ByteRange> damaged;
+  const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
+    const std::uint64_t start = leaf << kLeafLog2;  // in the segment
+    if (!good && !damaged) damaged = ByteRange{segment.offset + start, bytes.size()};
+    // The first and the last leaf may hold bytes of other records too.
+    const ByteRange own = overlap({start, bytes.size()}, slice.range);
+    hasher.update(bytes.subspan(static_cast<std::size_t>(own.offset - start), static_cast<std::size_t>(own.size)));
+  };
+  FATCTX_TRY(look_at_leaves(file, segment, leaves, touched, look, [&](std::uint64_t size) -> Status {
+    return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
+  }));
+  return hasher.matches(record) ? Status(Done{}) : not_its_hash(record);
 }
 
 }  // namespace fatctx::container

@@ -1,5 +1,5 @@
 // Streams the logical bytes of a record: reads with pread, checks leaf by leaf, and decompresses or applies a recipe if
-// the record is stored so.
+// the record is stored so. Or checks them only, without a copy where that is safe.
 #pragma once
 
 #include "container/format/codec.h"
@@ -25,5 +25,10 @@ namespace fatctx::container {
 // compared as above. Requires: the table is signed if `record_hash` includes SHA-256.
 [[nodiscard]] Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
                                     LeafHash record_hash, const WorkBudget& budget, const StreamSink& sink);
+
+// Checks the record as stream_logical does, but hands its bytes to nobody. Bytes that are stored plain are looked at
+// where they are mapped, if the file allows it. `after` is called after each piece.
+[[nodiscard]] Status check_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
+                                   LeafHash record_hash, const WorkBudget& budget, const mapping::AfterPiece& after);
 
 }  // namespace fatctx::container

@@ -10,6 +10,7 @@
 #include "container/read/open.h"
 #include "container/read/pieces.h"
 #include "container/read/read_description.h"
+#include "mapping/mapped_file.h"
 #include "runtime/facade/select_from.h"
 #include "runtime/facade/trace_lines.h"
 #include "runtime/observe/observe.h"
@@ -36,6 +37,7 @@ constexpr NamedValue<VerifyPolicy> kVerifyPolicies[] = {
     {VerifyPolicy::kRecordOnAcquire, "record_on_acquire"},
     {VerifyPolicy::kNone, "none"},
     {VerifyPolicy::kPrivateCopy, "private_copy"},
+    {VerifyPolicy::kBesideLoad, "beside_load"},
 };
 
 Result<VerifyReport> ended(observe::Span& span, const std::string& path, Result<VerifyReport> report) {
@@ -209,9 +211,10 @@ Result<RecordView> Container::acquire(std::string_view name) const {
 Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
   FATCTX_TRY(impl_->mapped->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, path());
-  return ended(span, path(),
-               container::verify_container(impl_->mapped->file(), options, impl_->options.generation,
-                                           trust_of(impl_->options), impl_->options.max_made_bytes));
+  return ended(
+      span, path(),
+      container::verify_container(mapping::MappedFile(impl_->mapped->file(), impl_->mapped->region()), options,
+                                  impl_->options.generation, trust_of(impl_->options), impl_->options.max_made_bytes));
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
@@ -222,8 +225,9 @@ Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const Ver
   observe::Span span(ProfileEventKind::kVerify, path());
   span.about(*record);
   return ended(span, path(),
-               container::verify_record(impl_->mapped->file(), impl_->mapped->header(), impl_->mapped->toc(), *record,
-                                        options, impl_->options.max_made_bytes));
+               container::verify_record(mapping::MappedFile(impl_->mapped->file(), impl_->mapped->region()),
+                                        impl_->mapped->header(), impl_->mapped->toc(), *record, options,
+                                        impl_->options.max_made_bytes));
 }
 
 Result<VerifyReport> verify_file(const std::string& path, const VerifyOptions& options, const OpenOptions& open) {

@@ -60,10 +60,13 @@ Result<Container> settle_consumer(const Container& container, const MappingProbe
 }
 
 Status check_finds_damage(const Container& container) {
-  if (options_of(container).verify != VerifyPolicy::kNone) return Done{};
+  const VerifyPolicy policy = options_of(container).verify;
+  if (policy != VerifyPolicy::kNone && policy != VerifyPolicy::kBesideLoad) return Done{};
   return Error{ErrorCode::kInvalidArgument,
-               fmt::format("{}: on_damage is next and verify is none, which finds no damage; let verify be {}",
-                           container.path(), verify_policy_name(VerifyPolicy::kRecordOnAcquire))};
+               fmt::format("{}: on_damage is next and verify is {}, which finds no damage {}; let verify be {}",
+                           container.path(), verify_policy_name(policy),
+                           policy == VerifyPolicy::kNone ? "at all" : "before a target is chosen",
+                           verify_policy_name(VerifyPolicy::kRecordOnAcquire))};
 }
 
 ModelPart part_of(const RecordInfo& record) {

@@ -5,6 +5,7 @@
 #include "runtime/facade/trace_lines.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/container_impl.h"
+#include "runtime/view/beside_checks.h"
 
 namespace fatctx {
 
@@ -14,13 +15,17 @@ Result<Container> open_container(Registry& registry, const Source& source, const
       [&]() -> Result<Container> {
         FATCTX_ASSIGN(Registry::Opened found, registry.open(source, options));
         if (options.strict) FATCTX_TRY(found.container->need_all());
+        auto beside = options.verify == VerifyPolicy::kBesideLoad
+                          ? std::make_shared<BesideChecks>(*found.container, options.max_made_bytes)
+                          : nullptr;
         return Container(
             std::make_shared<const Container::Impl>(Container::Impl{.mapped = std::move(found.container),
                                                                     .registry = &registry,
                                                                     .source = source,
                                                                     .options = options,
                                                                     .already_live = found.already_live,
-                                                                    .copy_reason = std::move(found.copy_reason)}));
+                                                                    .copy_reason = std::move(found.copy_reason),
+                                                                    .beside = std::move(beside)}));
       },
       [](const Container& container) { return mapped_of(container)->header().committed_end; });
   if (observe::tracing()) trace::record_open(source, options, opened);

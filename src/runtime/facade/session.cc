@@ -53,16 +53,23 @@ Status acquire_parts(const Model::Impl& model, Session::Impl& session) {
   return Done{};
 }
 
+// A session of compiled source models has no records, and must not wait for those of others.
+Status await_records(const Session::Impl& session) {
+  if (session.record_ids.empty()) return Done{};
+  return session.model.container()->await_checks(session.record_ids);
+}
+
 // Checks that results computed from the session's views can be trusted.
 Status check_views(const Session::Impl& session) {
   const Model::Impl& model = session.model.impl();
   if (model.plain) return model.plain->file().check_still();
   const Container& container = *model.container;
   FATCTX_TRY(container.check());
-  if (container.impl().copies() || mapped_of(container)->look() == session.file_look) return Done{};
-  // The file was touched, appended to, or its payload was written to. Only a check of the payload can tell which.
-  for (const std::uint32_t id : session.record_ids) FATCTX_TRY(view_of(container, id));
-  return Done{};
+  if (!container.impl().copies() && mapped_of(container)->look() != session.file_look) {
+    // The file was touched, appended to, or its payload was written to. Only a check of the payload can tell which.
+    for (const std::uint32_t id : session.record_ids) FATCTX_TRY(view_of(container, id));
+  }
+  return await_records(session);
 }
 
 // `graphs`: one list for each record; empty if the records have none.
@@ -110,6 +117,8 @@ Status Session::end() {
   impl_ = std::make_shared<const Impl>(std::move(empty));
   return ended;
 }
+
+Status Session::await_checks() const { return await_records(*impl_); }
 
 Result<RecordView> Session::binary(std::string_view unit) const {
   const std::vector<SessionRecord>& binaries = impl_->binaries;

@@ -215,7 +215,9 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("max_made_bytes", options.max_made_bytes)
                  .end());
   const auto policy = verify_policy_from_name(verify);
-  if (!policy) return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\" or \"private_copy\"");
+  if (!policy) {
+    return unexpected("options/verify", verify, "\"record_on_acquire\", \"none\", \"private_copy\" or \"beside_load\"");
+  }
   const auto mapping = file_mapping_from_name(file_mapping);
   if (!mapping) {
     return unexpected("options/file_mapping", file_mapping, "\"auto\", \"require\" or \"disabled\"");

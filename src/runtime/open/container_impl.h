@@ -9,6 +9,7 @@
 
 namespace fatctx {
 
+class BesideChecks;
 class Registry;
 
 struct Container::Impl {
@@ -18,6 +19,8 @@ struct Container::Impl {
   OpenOptions options = {};
   bool already_live = false;
   std::string copy_reason = {};  // empty: views point into the mapping
+  // The checks of VerifyPolicy::kBesideLoad, else null. Behind `mapped`, which it borrows.
+  std::shared_ptr<BesideChecks> beside = nullptr;
 
   // Returns true if views of this handle are copies. They then do not show the mapping, even if there is one.
   [[nodiscard]] bool copies() const noexcept { return !copy_reason.empty(); }

@@ -13,6 +13,7 @@
 #include "container/read/record_hasher.h"
 #include "container/read/record_stream.h"
 #include "container/read/stored_rows.h"
+#include "mapping/mapped_file.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/open/step_watch.h"
@@ -122,9 +123,9 @@ Status MappedContainer::verify_record(const RecordInfo& record, std::uint64_t ma
   if (counted.whole.load(std::memory_order_relaxed) == look) return Done{};
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
-  auto verified = container::stream_logical(*file_, toc_, record, container::LeafHash::kXxh3,
-                                            container::WorkBudget(toc_, max_made_bytes),
-                                            [](ByteView bytes) { return StepWatch::step(bytes.size()); });
+  auto verified =
+      container::check_logical(mapping::MappedFile(*file_, region()), toc_, record, container::LeafHash::kXxh3,
+                               container::WorkBudget(toc_, max_made_bytes), &StepWatch::step);
   if (verified.ok() && record.slice_count > 1) verified = check_zero_behind(record);
   if (!verified.ok()) return damaged(record, look, std::move(verified).error());
   counted.whole.store(look, std::memory_order_relaxed);
@@ -152,11 +153,8 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
     const container::Segment& segment = toc_.segments[run.segment];
     auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), run.range);
     if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
-    auto walked = container::walk_leaves(
-        *file_, segment, hashes.value(), run.range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
-          if (good) return StepWatch::step(found.size());
-          return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
-        });
+    auto walked = container::compare_leaves(mapping::MappedFile(*file_, region()), segment, hashes.value(), run.range,
+                                            &StepWatch::step);
     if (!walked.ok()) return damaged(record, look, std::move(walked).error());
   }
   counted.ranges.store(look, std::memory_order_relaxed);
@@ -174,11 +172,8 @@ Status MappedContainer::verify_part(const RecordInfo& record, ByteRange in_file)
   const container::LeafRange range = container::leaves_touched({in_file.offset - segment.offset, in_file.size});
   auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), range);
   if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
-  auto walked = container::walk_leaves(
-      *file_, segment, hashes.value(), range, [&](std::uint64_t leaf, ByteView found, bool good) -> Status {
-        if (good) return StepWatch::step(found.size());
-        return container::damaged_bytes(segment.offset + (leaf << container::kLeafLog2), found.size());
-      });
+  auto walked = container::compare_leaves(mapping::MappedFile(*file_, region()), segment, hashes.value(), range,
+                                          &StepWatch::step);
   if (!walked.ok()) return damaged(record, look, std::move(walked).error());
   span.succeeded(in_file.size);
   return Done{};
@@ -193,7 +188,8 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
   FATCTX_TRY(budget.make(record.size_bytes));
-  container::CheckedBytes checked(*file_, toc_, record, budget);
+  const mapping::MappedFile file(*file_, region());
+  container::CheckedBytes checked(file, toc_, record, budget);
   const container::SegmentFinder segments(toc_, record);
   container::RecordHasher hasher(toc_);
   std::uint64_t at = 0;
@@ -204,10 +200,9 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
     for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
       const container::Segment& segment = toc_.segments[segments.at(left.offset)];
       const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
-      auto read = checked.read({left.offset, size}, [&](ByteView bytes) -> Status {
-        hasher.update(bytes);
-        return StepWatch::step(bytes.size());
-      });
+      auto read = checked.see(
+          static_cast<std::uint32_t>(&segment - toc_.segments.data()), {left.offset - segment.offset, size},
+          [&](ByteView bytes) { hasher.update(bytes); }, &StepWatch::step);
       if (!read.ok()) return damaged(record, look, std::move(read).error());
       left = {left.offset + size, left.size - size};
     }

@@ -59,7 +59,7 @@ Result<WeightView> Container::tensor(std::uint32_t weights_id, std::string_view 
   }
   auto one = std::make_shared<OneTensor>(OneTensor{std::move(*found.value()), nullptr});
   const ByteRange in_file{blob->offset + one->found.offset_in_blob, one->found.size_bytes};
-  if (impl_->options.verify == VerifyPolicy::kRecordOnAcquire) {
+  if (impl_->options.verify != VerifyPolicy::kNone) {
     auto verified = mapped->verify_part(*weights, in_file);
     if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *weights), path());
   }

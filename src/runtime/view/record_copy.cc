@@ -1,7 +1,5 @@
 #include "runtime/view/record_copy.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "container/read/open.h"
@@ -10,7 +8,6 @@
 #include "runtime/open/attachments.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
-#include "runtime/open/step_watch.h"
 #include "runtime/view/copy_memory.h"
 #include "runtime/view/sealed_copy.h"
 #include "runtime/view/shared_views.h"
@@ -36,11 +33,7 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
   auto copy = std::make_shared<RecordCopy>(mapped_of(container), allocator);
   FATCTX_TRY(copy->memory().take(record.size_bytes));
   const ViewAllocator::Block& block = copy->block();
-  std::byte* at = block.data;
-  FATCTX_TRY(stream_record(container, record.id, [&](ByteView bytes) -> Status {
-    at = std::copy(bytes.begin(), bytes.end(), at);
-    return StepWatch::step(bytes.size());
-  }));
+  FATCTX_TRY(read_record(container, record.id, {block.data, static_cast<std::size_t>(record.size_bytes)}));
   FATCTX_TRY(copy->memory().filled());
   // Compares sealed memory once more: the bytes verified before could still be changed until they were sealed.
   if (allocator == sealed_allocator() &&

@@ -13,6 +13,7 @@
 #include "runtime/open/mapped_container.h"
 #include "runtime/view/record_copy.h"
 #include "runtime/view/shared_views.h"
+#include "runtime/view/view_of.h"
 
 namespace fatctx {
 namespace {
@@ -100,10 +101,7 @@ Result<RecordView> pieced_view(const Container& container, const RecordInfo& rec
   const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
   const std::string obstacle = stitch_obstacle(*mapped, record, pieces, host);
   if (!obstacle.empty()) return copied_view(container, record, obstacle);
-  if (options_of(container).verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped->verify_record(record, options_of(container).max_made_bytes);
-    if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), record), mapped->name());
-  }
+  FATCTX_TRY(check_shown(container, record));
   SharedViewClaim<StitchedRecord> claim({mapped.get(), record.id, AccessPath::kStitched});
   std::shared_ptr<const StitchedRecord> range = claim.live();
   if (!range) {

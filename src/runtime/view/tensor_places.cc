@@ -42,7 +42,7 @@ Result<std::optional<std::vector<ByteView>>> tensors_in_place(const Container& c
     if (!range) return std::optional<std::vector<ByteView>>();
     ranges.push_back(*range);
   }
-  if (options_of(container).verify == VerifyPolicy::kRecordOnAcquire) {
+  if (options_of(container).verify != VerifyPolicy::kNone) {
     auto verified = mapped.verify_ranges(record, ranges);
     if (!verified.ok()) return named(std::move(verified).error());
   }

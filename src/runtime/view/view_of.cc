@@ -6,12 +6,22 @@
 #include "container/read/pieces.h"
 #include "runtime/open/attachments.h"
 #include "runtime/open/container_impl.h"
+#include "runtime/view/beside_checks.h"
 #include "runtime/view/composed_view.h"
 #include "runtime/view/record_copy.h"
 #include "runtime/view/sealed_copy.h"
 #include "runtime/view/stitched_view.h"
 
 namespace fatctx {
+
+Status check_shown(const Container& container, const RecordInfo& record) {
+  const OpenOptions& options = options_of(container);
+  if (options.verify == VerifyPolicy::kNone) return Done{};
+  auto verified = container.impl().beside ? container.impl().beside->begin(record)
+                                          : mapped_of(container)->verify_record(record, options.max_made_bytes);
+  if (verified.ok()) return verified;
+  return in_context(container::in_record(std::move(verified).error(), record), container.path());
+}
 
 Result<RecordView> view_of(const Container& container, std::uint32_t record_id) {
   const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
@@ -33,10 +43,7 @@ Result<RecordView> view_of(const Container& container, std::uint32_t record_id) 
     const std::vector<container::Piece> pieces = container::pieces_of(toc, *record);
     if (pieces.size() > 1) return pieced_view(container, *record, pieces);
   }
-  if (options.verify == VerifyPolicy::kRecordOnAcquire) {
-    auto verified = mapped->verify_record(*record, options.max_made_bytes);
-    if (!verified.ok()) return in_context(container::in_record(std::move(verified).error(), *record), mapped->name());
-  }
+  FATCTX_TRY(check_shown(container, *record));
   // The range is within the mapping: rules F16 and F38 hold, and map_file() compared sizes.
   return RecordView(attach_view(mapped, *record, nullptr), record_id,
                     mapped->mapped().subspan(static_cast<std::size_t>(record->file_offset),

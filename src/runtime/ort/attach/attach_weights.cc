@@ -18,6 +18,7 @@ struct AttachedWeights::Impl {
   std::vector<RecordView> blobs;    // used by kFileBuffers
   std::vector<TensorTable> tables;  // used by kInitializers: own the bytes of the values
   std::vector<ort::Value> values;
+  Container container;  // checks beside the load go on as long as it lives
 };
 
 namespace {
@@ -166,6 +167,12 @@ std::string_view attach_route_name(AttachRoute route) noexcept {
 
 const AttachReport& AttachedWeights::report() const& noexcept { return impl_->report; }
 
+Status AttachedWeights::await_checks() const {
+  std::vector<std::uint32_t> ids;
+  for (const AttachedBlob& blob : impl_->report.blobs) ids.push_back(blob.record_id);
+  return ids.empty() ? Status(Done{}) : impl_->container.await_checks(ids);
+}
+
 Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions* options, const Container& container,
                                        const AttachOptions& attach) {
   FATCTX_ASSIGN(const AttachRuntime runtime, AttachRuntime::of(base));
@@ -173,7 +180,8 @@ Result<AttachedWeights> attach_weights(const OrtApiBase* base, OrtSessionOptions
   FATCTX_ASSIGN(const ort::Environment environment, runtime.environment());
   FATCTX_ASSIGN(const AttachRoute route, settle_route(runtime, attach.route));
   FATCTX_ASSIGN(const std::vector<ChosenBlob> blobs, ort::choose_blobs(container, attach.files, route));
-  auto impl = std::make_shared<AttachedWeights::Impl>();
+  auto impl = std::make_shared<AttachedWeights::Impl>(
+      AttachedWeights::Impl{.report = {}, .blobs = {}, .tables = {}, .values = {}, .container = container});
   if (!attach.model.empty()) {
     FATCTX_ASSIGN(const auto tensors, ort::external_tensors(attach.model));
     FATCTX_TRY(ort::compare_with_model(container, blobs, tensors, route));

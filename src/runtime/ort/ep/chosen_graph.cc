@@ -31,6 +31,10 @@ Result<RecordInfo> record_of(const Model& model, const GraphWanted& wanted) {
 
 }  // namespace
 
+Status ChosenGraph::await_checks() const {
+  return !container || weight_ids.empty() ? Status(Done{}) : container->await_checks(weight_ids);
+}
+
 Device this_device() {
   const RuntimeVersion version = runtime_version();
   Device device;
@@ -59,6 +63,8 @@ Result<ChosenGraph> chosen_graph(const ChosenTarget& target, const GraphWanted& 
   const Container& container = *target.model.container();
   FATCTX_ASSIGN(const RecordInfo record, record_of(target.model, wanted));
   FATCTX_ASSIGN(RecordView graph, container.acquire(record.id));
+  // The graph is small, and ONNX Runtime parses it now.
+  FATCTX_TRY(container.await_checks({&record.id, 1}));
   ChosenGraph chosen{.key = {.container = container.identity(), .record_id = record.id, .weights = {}},
                      .record = std::string(record.name),
                      .unit = std::string(record.key.unit),
@@ -75,6 +81,8 @@ Result<ChosenGraph> chosen_graph(const ChosenTarget& target, const GraphWanted& 
                               .bytes = std::move(bytes)});
     chosen.key.weights.push_back(reinterpret_cast<std::uintptr_t>(chosen.weights.back().bytes.data()));
   }
+  chosen.container = container;
+  chosen.weight_ids.assign(record.weights.begin(), record.weights.end());
   FATCTX_ASSIGN(const Hash128 digest, content_hash_with_weights(container, record));
   chosen.digest = to_hex(digest.bytes);
   return chosen;

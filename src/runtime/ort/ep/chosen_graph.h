@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,13 @@ struct ChosenGraph {
   std::string digest;  // XXH3-128 over the hashes of the graph and of its weight blobs, hexadecimal
   RecordView graph;    // an ONNX model; its weights are stored outside of it
   std::vector<WeightFile> weights;
-  std::string explanation;            // why this graph was chosen, for the log
-  std::vector<std::string> warnings;  // of the selection
+  std::string explanation;                     // why this graph was chosen, for the log
+  std::vector<std::string> warnings;           // of the selection
+  std::optional<Container> container = {};     // its handle may still be checking the weights (kBesideLoad)
+  std::vector<std::uint32_t> weight_ids = {};  // of `weights`
+
+  // Waits for these checks, if there are any. Errors: those of Container::await_checks.
+  [[nodiscard]] Status await_checks() const;
 };
 
 // Returns the device that selection sees: its arch is ONNX operators, and its SDK version is that of ONNX Runtime.

@@ -29,6 +29,8 @@ class CpuGraph {
                                                                 const ProviderOptions& options,
                                                                 const Ort::ConstNode& node,
                                                                 const Ort::ConstNode& fused);
+  // Waits until all that the graph reads is checked. Errors: those of Container::await_checks.
+  [[nodiscard]] Status await_checks() const { return graph_.await_checks(); }
   // Runs the graph. `frees_memory`: memory other than the outputs is freed when the run ends. Throws
   // Ort::Exception, with the record's name and the code of ONNX Runtime.
   void run(OrtKernelContext* kernel, bool frees_memory) const;

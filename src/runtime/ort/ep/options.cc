@@ -136,7 +136,7 @@ constexpr Option kOptions[] = {
     {"verify",
      [](std::string_view key, std::string_view text, ProviderOptions& options) -> Status {
        const auto policy = verify_policy_from_name(text);
-       if (!policy) return wrong_value(key, text, "record_on_acquire, none, private_copy");
+       if (!policy) return wrong_value(key, text, "record_on_acquire, none, private_copy, beside_load");
        options.open.verify = *policy;
        return Done{};
      }},

@@ -55,6 +55,10 @@ class Compute : public OrtNodeComputeInfo {
                                "inject_restart_at_run={})",
                                inject_restart_at_run_)};
     }
+    if (!checked_.load(std::memory_order_acquire)) {
+      FATCTX_TRY(graph_->await_checks());  // again at each run, until the bytes are known to be whole
+      checked_.store(true, std::memory_order_release);
+    }
     graph_->run(kernel, wishes_->frees_memory());
     return Done{};
   }
@@ -65,6 +69,7 @@ class Compute : public OrtNodeComputeInfo {
   std::shared_ptr<std::atomic<bool>> has_state_;
   const std::uint64_t inject_restart_at_run_;
   std::atomic<std::uint64_t> runs_ = 0;
+  std::atomic<bool> checked_ = false;
 };
 
 std::vector<Ort::ConstNode> context_nodes_of(const std::vector<Ort::ConstNode>& nodes, bool ours) {

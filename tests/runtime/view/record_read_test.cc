@@ -1,0 +1,287 @@
+// Records that are read into memory of the caller: by which way, with what left in the page cache, and what damage
+// says.
+#include "runtime/view/record_read.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+
+#include "mapping/page_advice.h"
+#include "runtime/open/container_impl.h"
+#include "support/mapped_file.h"
+#include "support/result_matchers.h"
+#include "support/sample_container.h"
+#include "support/sliced_container.h"
+
+namespace fatctx {
+namespace record_read_test {
+
+using support::Bytes;
+using support::is_ok;
+
+constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
+constexpr std::uint64_t kLargeSize = 9 * kPiece + 12'345;  // above the least size of direct reads; ends in a page
+
+class ReadRecord : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    large_ = support::pattern(kLargeSize, 41);
+    middle_ = support::pattern(2 * kPiece + 77, 42);
+    std::vector<PackRecord> records;
+    records.push_back(support::plain_record(RecordType::kOpaque, "large", large_));
+    records.push_back(support::plain_record(RecordType::kOpaque, "middle", middle_));
+    records.push_back(support::plain_record(RecordType::kOpaque, "small", support::pattern(200'000, 43)));
+    PackRecord cold = support::plain_record(RecordType::kOpaque, "cold", Bytes(6'000'000, std::byte{5}));
+    cold.codec = Codec::kLz4;
+    records.push_back(std::move(cold));
+    ASSERT_TRUE(is_ok(support::pack(std::move(records), path_)));
+    open();
+  }
+  void open() { container_.emplace(Container::open(path_, {.verify = VerifyPolicy::kNone}).value()); }
+  [[nodiscard]] RecordInfo record(std::string_view name) const { return container_->find(name).value(); }
+  [[nodiscard]] Result<ReadReport> read(std::string_view name, std::span<std::byte> out,
+                                        const ReadOptions& options = {}) const {
+    return read_record(*container_, record(name).id, out, options);
+  }
+  [[nodiscard]] Result<ReadReport> read_on(const ReadHost& host, std::span<std::byte> out,
+                                           const ReadOptions& options = {}) const {
+    const MappedContainer& mapped = *mapped_of(*container_);
+    return read_into(mapped, *mapped.toc().find(record("large").id), out, options, 0, host);
+  }
+  // Returns how much of a record is in the page cache.
+  [[nodiscard]] std::uint64_t cached(std::string_view name, std::uint64_t from = 0, std::uint64_t size = 0) const {
+    const RecordInfo info = record(name);
+    const ByteRange range{info.file_offset + from, size != 0 ? size : info.size_bytes - from};
+    return mapping::cached_bytes(mapped_of(*container_)->file(), range).value_or(0);
+  }
+  // Empties the page cache of the file. Returns false if the filesystem or the system cannot.
+  [[nodiscard]] bool emptied() const {
+    support::drop_from_cache(path_);
+    const auto known = mapping::cached_bytes(mapped_of(*container_)->file(), {record("large").file_offset, kLargeSize});
+    return known && *known == 0;
+  }
+  void damage(std::string_view name, std::uint64_t at) const {
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(record(name).file_offset + at));
+    file.put('\x7f');
+  }
+
+  support::TempDir folder_;
+  std::string path_ = folder_.file("m.fatctx");
+  Bytes large_;
+  Bytes middle_;
+  std::optional<Container> container_;
+};
+
+TEST_F(ReadRecord, GivesTheBytesByEveryMethodAndSaysWhich) {
+  for (const ReadMethod method : {ReadMethod::kAuto, ReadMethod::kDirect, ReadMethod::kCached}) {
+    SCOPED_TRACE(read_method_name(method));
+    for (const std::uint32_t threads : {0U, 1U, 3U}) {
+      Bytes out(kLargeSize);
+      std::uint64_t last = 0;
+      const auto report =
+          read("large", out, {.method = method, .threads = threads, .progress = [&](auto done, auto all) {
+                                EXPECT_GT(done, last);
+                                EXPECT_EQ(all, kLargeSize);
+                                last = done;
+                              }});
+      ASSERT_TRUE(is_ok(report));
+      EXPECT_TRUE(out == large_);
+      EXPECT_EQ(last, kLargeSize);
+      EXPECT_EQ(report.value().size_bytes, kLargeSize);
+      EXPECT_EQ(report.value().threads, threads == 0 ? 4U : threads);
+      EXPECT_NE(report.value().method, ReadMethod::kStreamed);
+      EXPECT_EQ(report.value().method == ReadMethod::kDirect, report.value().direct_bytes * 2 > kLargeSize);
+      if (method == ReadMethod::kCached) {
+        EXPECT_EQ(report.value().direct_bytes, 0U);
+        EXPECT_NE(report.value().reason.find("the caller wants it"), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_F(ReadRecord, ReadsIntoMemoryAtAnyAddress) {
+  for (const std::size_t skipped : {std::size_t{1}, std::size_t{512}, std::size_t{4096}}) {
+    Bytes out(kLargeSize + skipped + 1, std::byte{0xee});
+    ASSERT_TRUE(is_ok(read("large", std::span(out).subspan(skipped, kLargeSize), {.method = ReadMethod::kDirect})));
+    EXPECT_TRUE(std::ranges::equal(std::span(out).subspan(skipped, kLargeSize), large_));
+    EXPECT_EQ(out[skipped - 1], std::byte{0xee});
+    EXPECT_EQ(out.back(), std::byte{0xee}) << "a direct read of the last page ends aside";
+  }
+}
+
+TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
+  if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
+  Bytes out(kLargeSize);
+  const auto direct = read("large", out);
+  ASSERT_TRUE(is_ok(direct));
+  EXPECT_TRUE(out == large_);
+  EXPECT_EQ(cached("large"), 0U) << direct.value().reason;
+
+  const auto buffered = read("large", out, {.method = ReadMethod::kCached});
+  ASSERT_TRUE(is_ok(buffered));
+  EXPECT_EQ(buffered.value().cached_bytes, 0U);
+  EXPECT_EQ(cached("large"), 0U);
+  EXPECT_EQ(cached("middle"), 0U) << "nor what was read ahead behind it";
+
+  ASSERT_TRUE(is_ok(read("large", out, {.method = ReadMethod::kCached, .keep_cached = true})));
+  EXPECT_GE(cached("large"), kLargeSize);
+}
+
+TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
+  if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
+  Bytes part(3 * kPiece);
+  const mapping::OsFile& file = mapped_of(*container_)->file();
+  ASSERT_TRUE(is_ok(file.read_at(record("large").file_offset, part)));
+  mapping::drop_cache(file, {record("large").file_offset + 3 * kPiece, kLargeSize - 3 * kPiece});
+  if (cached("large", 0, 3 * kPiece) != 3 * kPiece) GTEST_SKIP() << "the system has dropped the pages already";
+
+  for (const ReadMethod method : {ReadMethod::kAuto, ReadMethod::kCached}) {
+    Bytes out(kLargeSize);
+    const auto report = read("large", out, {.method = method});
+    ASSERT_TRUE(is_ok(report));
+    EXPECT_TRUE(out == large_);
+    EXPECT_GE(report.value().cached_bytes, 3 * kPiece);
+    EXPECT_LE(report.value().direct_bytes, kLargeSize - 3 * kPiece) << "what is in memory is not read from the disk";
+    EXPECT_EQ(cached("large", 0, 3 * kPiece), 3 * kPiece);
+    EXPECT_EQ(cached("large", 4 * kPiece), 0U);
+  }
+}
+
+class FakeDirect final : public mapping::DirectFile {
+ public:
+  // `refuses`: for memory at this address and above.
+  explicit FakeDirect(const std::byte* refuses) : refuses_(refuses) {}
+  [[nodiscard]] std::uint64_t alignment() const noexcept override { return 4096; }
+  [[nodiscard]] Status read_at(std::uint64_t, std::span<std::byte> buffer, std::uint64_t) const override {
+    ++asked;
+    if (buffer.data() >= refuses_) return Error{ErrorCode::kUnsupported, "not here"};
+    return Error{ErrorCode::kIo, "a disk that fails"};
+  }
+  inline static std::atomic<int> asked = 0;
+
+ private:
+  const std::byte* refuses_;
+};
+
+std::optional<std::uint64_t> nothing_cached(const mapping::OsFile&, ByteRange) noexcept { return 0; }
+std::optional<std::uint64_t> not_reported(const mapping::OsFile&, ByteRange) noexcept { return std::nullopt; }
+
+TEST_F(ReadRecord, ReadsThroughTheCacheWhereDirectReadsAreRefused) {
+  const ReadHost refusing{.direct = [](const mapping::OsFile&) -> std::unique_ptr<mapping::DirectFile> {
+                            return std::make_unique<FakeDirect>(nullptr);
+                          },
+                          .cached = &nothing_cached};
+  FakeDirect::asked = 0;
+  Bytes out(kLargeSize);
+  const auto refused = read_on(refusing, out);
+  ASSERT_TRUE(is_ok(refused));
+  EXPECT_TRUE(out == large_);
+  EXPECT_EQ(refused.value().direct_bytes, 0U);
+  EXPECT_NE(refused.value().reason.find("the filesystem refuses direct reads"), std::string::npos);
+  EXPECT_LE(FakeDirect::asked, 8) << "a thread that learns it asks no more";
+
+  const ReadHost without{
+      .direct = [](const mapping::OsFile&) -> std::unique_ptr<mapping::DirectFile> { return nullptr; },
+      .cached = &not_reported};
+  const auto none = read_on(without, out);
+  ASSERT_TRUE(is_ok(none));
+  EXPECT_TRUE(out == large_);
+  EXPECT_NE(none.value().reason.find("the system does not report"), std::string::npos);
+  EXPECT_NE(none.value().reason.find("cannot be opened for direct reads"), std::string::npos);
+}
+
+TEST_F(ReadRecord, ADiskThatFailsIsAnError) {
+  const ReadHost failing{.direct = [](const mapping::OsFile&) -> std::unique_ptr<mapping::DirectFile> {
+                           return std::make_unique<FakeDirect>(reinterpret_cast<const std::byte*>(UINTPTR_MAX));
+                         },
+                         .cached = &nothing_cached};
+  Bytes out(kLargeSize);
+  const auto failed = read_on(failing, out);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, ErrorCode::kIo);
+}
+
+TEST_F(ReadRecord, DamageNamesTheFirstBadLeafWhateverThreadFindsIt) {
+  damage("large", 8 * kPiece + 5);
+  damage("large", 3 * kPiece + 70'000);
+  for (int round = 0; round < 20; ++round) {
+    Bytes out(kLargeSize);
+    const auto found = read("large", out);
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().code, ErrorCode::kChecksumMismatch);
+    EXPECT_EQ(found.error().where.file_offset, record("large").file_offset + 3 * kPiece + 65'536);
+    EXPECT_EQ(found.error().where.record_id, record("large").id);
+    EXPECT_NE(found.error().message.find(path_), std::string::npos);
+  }
+}
+
+TEST_F(ReadRecord, AFileThatIsCutIsAnErrorByEveryMethod) {
+  const std::uint64_t end = record("large").file_offset + 5 * kPiece + 999;
+  ASSERT_EQ(::truncate(path_.c_str(), static_cast<off_t>(end)), 0);
+  for (const ReadMethod method : {ReadMethod::kDirect, ReadMethod::kCached}) {
+    Bytes out(kLargeSize);
+    EXPECT_EQ(read("large", out, {.method = method}).error().code, ErrorCode::kChanged) << "seen before the first read";
+    const MappedContainer& mapped = *mapped_of(*container_);
+    const auto met = read_into(mapped, *mapped.toc().find(record("large").id), out, {.method = method}, 0);
+    EXPECT_EQ(met.error().code, ErrorCode::kTruncated) << to_text(met.error());
+  }
+}
+
+TEST_F(ReadRecord, AnExceptionOfProgressEndsTheThreads) {
+  for (int round = 0; round < 20; ++round) {
+    Bytes out(kLargeSize);
+    EXPECT_THROW((void)read("large", out, {.progress = [](auto, auto) { throw std::runtime_error("enough"); }}),
+                 std::runtime_error);
+  }  // a thread that still read would write into freed memory
+}
+
+TEST_F(ReadRecord, SmallAndMadeRecordsAreStreamedWithTheReason) {
+  Bytes small(200'000);
+  const auto few = read("small", small).value();
+  EXPECT_TRUE(small == support::pattern(200'000, 43));
+  EXPECT_EQ(few.method, ReadMethod::kStreamed);
+  EXPECT_EQ(few.threads, 0U);
+  EXPECT_NE(few.reason.find("too few"), std::string::npos);
+
+  Bytes cold(6'000'000);
+  const auto made = read("cold", cold).value();
+  EXPECT_TRUE(cold == Bytes(6'000'000, std::byte{5}));
+  EXPECT_EQ(made.method, ReadMethod::kStreamed);
+  EXPECT_NE(made.reason.find("made from parts"), std::string::npos);
+
+  Bytes middle(middle_.size());
+  const auto pieced = read("middle", middle).value();
+  EXPECT_TRUE(middle == middle_);
+  EXPECT_EQ(pieced.method, ReadMethod::kCached);
+  EXPECT_NE(pieced.reason.find("too few for direct"), std::string::npos);
+}
+
+TEST_F(ReadRecord, RefusesAnotherSizeAndTheMethodOfReports) {
+  Bytes out(kLargeSize + 1);
+  EXPECT_EQ(read("large", out).error().code, ErrorCode::kInvalidArgument);
+  out.resize(kLargeSize);
+  EXPECT_EQ(read("large", out, {.method = ReadMethod::kStreamed}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(read_record(*container_, 99, out).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_method_from_name("direct"), ReadMethod::kDirect);
+  EXPECT_EQ(read_method_from_name("map"), std::nullopt);
+}
+
+TEST_F(ReadRecord, SharedCopiesAreReadThatWay) {
+  const bool empty = emptied();
+  const Container copies =
+      Container::open(path_, {.verify = VerifyPolicy::kNone, .file_mapping = FileMapping::kDisabled}).value();
+  const RecordView view = copies.acquire("large").value();
+  EXPECT_EQ(view.access_path(), AccessPath::kCopied);
+  EXPECT_TRUE(std::ranges::equal(view.bytes(), large_));
+  if (empty) EXPECT_EQ(cached("large"), 0U);
+  damage("large", 123);
+  const Container fresh = Container::open(path_, {.file_mapping = FileMapping::kDisabled}).value();
+  EXPECT_TRUE(fresh.acquire("large").ok()) << "the copy that lives is shared";
+}
+
+}  // namespace record_read_test
+}  // namespace fatctx
