@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "fatctx/container.h"
+#include "fatctx/extract.h"
 #include "fatctx/model.h"
 #include "fatctx/stored_dlc.h"
 

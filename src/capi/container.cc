@@ -1,5 +1,6 @@
 // Containers and their records through C.
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 

@@ -38,6 +38,7 @@ void BesideChecks::work() noexcept {
   while (!waiting_.empty() && !stop_.load(std::memory_order_relaxed)) {
     const std::uint32_t id = waiting_.front();
     waiting_.pop_front();
+    const std::uint64_t look = checks_[id].look;
     lock.unlock();
     Status checked = Done{};
     try {
@@ -46,7 +47,8 @@ void BesideChecks::work() noexcept {
       checked = Error{ErrorCode::kOutOfMemory, {}};
     }
     lock.lock();
-    checks_[id] = std::move(checked);
+    // If the file has changed meanwhile and somebody asked again, the record waits once more.
+    if (checks_[id].look == look) checks_[id].ended = std::move(checked);
     changed_.notify_all();
   }
   running_ = false;
@@ -58,9 +60,10 @@ Status BesideChecks::begin(const RecordInfo& record) {
   if (state == RecordState::kBad || !in_own_process()) return check(record.id);
   {
     const std::lock_guard lock(mutex_);
+    const std::uint64_t look = mapped_.look();
     const auto known = checks_.find(record.id);
-    if (known != checks_.end() && !known->second) return Done{};
-    checks_[record.id] = std::nullopt;
+    if (known != checks_.end() && !known->second.ended && known->second.look == look) return Done{};
+    checks_[record.id] = Check{.look = look};
     waiting_.push_back(record.id);
     if (running_) return Done{};
     thread_.reset();  // it has nothing left to do
@@ -93,8 +96,8 @@ Status BesideChecks::await(std::span<const std::uint32_t> record_ids) {
   for (const std::uint32_t id : ids) {
     const auto found = checks_.find(id);
     if (found == checks_.end()) continue;  // checked before, or its view is a copy that was checked when it was made
-    while (!found->second) changed_.wait(lock);
-    FATCTX_TRY(*found->second);
+    while (!found->second.ended) changed_.wait(lock);
+    FATCTX_TRY(*found->second.ended);
   }
   return Done{};
 }

@@ -38,6 +38,11 @@ class BesideChecks {
   [[nodiscard]] Status await(std::span<const std::uint32_t> record_ids);
 
  private:
+  struct Check {
+    std::uint64_t look = 0;            // of the file, when the check was asked for
+    std::optional<Status> ended = {};  // nothing: not yet
+  };
+
   void work() noexcept;
   [[nodiscard]] Status check(std::uint32_t record_id) const;
   [[nodiscard]] bool in_own_process() const noexcept;
@@ -49,9 +54,9 @@ class BesideChecks {
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::uint32_t> waiting_;                      // guarded by the lock, like all members below
-  std::map<std::uint32_t, std::optional<Status>> checks_;  // by record; nothing: not finished
-  bool running_ = false;                                   // the thread takes another record if there is one
+  std::deque<std::uint32_t> waiting_;      // guarded by the lock, like all members below
+  std::map<std::uint32_t, Check> checks_;  // by record
+  bool running_ = false;                   // the thread takes another record if there is one
   std::unique_ptr<mapping::BackgroundThread> thread_;
 };
 

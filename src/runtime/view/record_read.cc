@@ -64,8 +64,8 @@ class PiecedRead {
 
   // Returns no report if the system starts no thread.
   Result<std::optional<ReadReport>> run(const container::Toc& toc, const RecordInfo& record) {
+    look_at_cache();  // before any read, which may make the system read ahead
     FATCTX_ASSIGN(leaves_, container::read_leaves(file_, toc, segment_, container::leaf_hash_of(toc)));
-    look_at_cache();
     if (!start_threads()) return std::optional<ReadReport>();
     container::RecordHasher hasher(toc, container::LeafHash::kXxh3);
     Status done = Done{};
