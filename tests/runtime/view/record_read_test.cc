@@ -277,7 +277,9 @@ TEST_F(ReadRecord, SharedCopiesAreReadThatWay) {
   const RecordView view = copies.acquire("large").value();
   EXPECT_EQ(view.access_path(), AccessPath::kCopied);
   EXPECT_TRUE(std::ranges::equal(view.bytes(), large_));
-  if (empty) EXPECT_EQ(cached("large"), 0U);
+  if (empty) {
+    EXPECT_EQ(cached("large"), 0U);
+  }
   damage("large", 123);
   const Container fresh = Container::open(path_, {.file_mapping = FileMapping::kDisabled}).value();
   EXPECT_TRUE(fresh.acquire("large").ok()) << "the copy that lives is shared";
