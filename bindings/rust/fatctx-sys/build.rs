@@ -8,14 +8,9 @@ use std::process::{exit, Command};
 const REQUIRED: &str = "fatctx >= 0.1.0";
 
 fn main() {
-    for name in [
-        "FATCTX_DIR",
-        "PKG_CONFIG",
-        "PKG_CONFIG_PATH",
-        "PKG_CONFIG_LIBDIR",
-        "PKG_CONFIG_SYSROOT_DIR",
-        "DOCS_RS",
-    ] {
+    for name in
+        ["FATCTX_DIR", "PKG_CONFIG", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "DOCS_RS"]
+    {
         println!("cargo:rerun-if-env-changed={name}");
     }
     println!("cargo:rerun-if-changed=build.rs");
@@ -38,9 +33,8 @@ fn flags(wants_static: bool) -> Result<Vec<String>, String> {
     let mut command = Command::new(env::var_os("PKG_CONFIG").unwrap_or_else(|| "pkg-config".into()));
     let mut named = None;
     if let Some(prefix) = env::var_os("FATCTX_DIR") {
-        let libraries = libraries_of(Path::new(&prefix)).ok_or_else(|| {
-            format!("FATCTX_DIR is {prefix:?}, and no lib folder there has pkgconfig/fatctx.pc")
-        })?;
+        let libraries = libraries_of(Path::new(&prefix))
+            .ok_or_else(|| format!("FATCTX_DIR is {prefix:?}, and no lib folder there has pkgconfig/fatctx.pc"))?;
         command.env("PKG_CONFIG_PATH", libraries.join("pkgconfig"));
         named = Some((PathBuf::from(prefix), libraries));
     }
@@ -48,14 +42,11 @@ fn flags(wants_static: bool) -> Result<Vec<String>, String> {
         command.arg("--static");
     }
     // A system's own folders are printed as well, because the linker of another target does not search them.
-    command
-        .env("PKG_CONFIG_ALLOW_SYSTEM_LIBS", "1")
-        .args(["--cflags", "--libs", REQUIRED]);
+    command.env("PKG_CONFIG_ALLOW_SYSTEM_LIBS", "1").args(["--cflags", "--libs", REQUIRED]);
     match (command.output(), named) {
-        (Ok(done), _) if done.status.success() => Ok(String::from_utf8_lossy(&done.stdout)
-            .split_whitespace()
-            .map(String::from)
-            .collect()),
+        (Ok(done), _) if done.status.success() => {
+            Ok(String::from_utf8_lossy(&done.stdout).split_whitespace().map(String::from).collect())
+        }
         (Ok(done), _) => Err(String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ")),
         // The shared library needs no other word, so a named prefix suffices without pkg-config.
         (Err(_), Some((prefix, libraries))) if !wants_static => Ok(vec![
@@ -76,23 +67,15 @@ fn libraries_of(prefix: &Path) -> Option<PathBuf> {
 }
 
 fn link(flags: &[String], wants_static: bool) {
-    let folders: Vec<PathBuf> = flags
-        .iter()
-        .filter_map(|flag| flag.strip_prefix("-L"))
-        .map(tidy)
-        .collect();
+    let folders: Vec<PathBuf> = flags.iter().filter_map(|flag| flag.strip_prefix("-L")).map(tidy).collect();
     for folder in &folders {
         println!("cargo:rustc-link-search=native={}", folder.display());
     }
     for flag in flags {
         if let Some(name) = flag.strip_prefix("-l") {
             let archive = format!("lib{name}.a");
-            let own =
-                name.starts_with("fatctx") && folders.iter().any(|folder| folder.join(&archive).is_file());
-            println!(
-                "cargo:rustc-link-lib={}={name}",
-                if wants_static && own { "static" } else { "dylib" }
-            );
+            let own = name.starts_with("fatctx") && folders.iter().any(|folder| folder.join(&archive).is_file());
+            println!("cargo:rustc-link-lib={}={name}", if wants_static && own { "static" } else { "dylib" });
         } else if let Some(folder) = flag.strip_prefix("-I") {
             println!("cargo:include={}", tidy(folder).display());
         }
@@ -104,7 +87,5 @@ fn link(flags: &[String], wants_static: bool) {
 
 /// fatctx.pc names its folders relative to itself: lib/pkgconfig/../../lib.
 fn tidy(folder: &str) -> PathBuf {
-    Path::new(folder)
-        .canonicalize()
-        .unwrap_or_else(|_| PathBuf::from(folder))
+    Path::new(folder).canonicalize().unwrap_or_else(|_| PathBuf::from(folder))
 }

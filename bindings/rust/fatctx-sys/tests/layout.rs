@@ -52,12 +52,7 @@ macro_rules! constants {
 include!("layout/fields.rs");
 
 fn same(c: &mut String, expression: &str, value: usize) {
-    writeln!(
-        c,
-        "_Static_assert({expression} == {value}, \"{}: {value}\");",
-        expression.replace('"', "")
-    )
-    .unwrap();
+    writeln!(c, "_Static_assert({expression} == {value}, \"{}: {value}\");", expression.replace('"', "")).unwrap();
 }
 
 /// Returns the C spelling of a Rust type: `*const *mut c_char` is `char* const*`.
@@ -66,10 +61,7 @@ fn c_type(rust: &str) -> String {
         let (result, parameters) = c_signature(function.strip_suffix('>').unwrap());
         return format!("{result} (*)({parameters})");
     }
-    if let Some((element, count)) = rust
-        .strip_prefix('[')
-        .and_then(|array| array.strip_suffix(']')?.split_once("; "))
-    {
+    if let Some((element, count)) = rust.strip_prefix('[').and_then(|array| array.strip_suffix(']')?.split_once("; ")) {
         return format!("{}[{count}]", c_type(element));
     }
     let words: Vec<&str> = rust.split(' ').collect();
@@ -102,17 +94,8 @@ fn c_signature(rust: &str) -> (String, String) {
         .filter_map(|parameter| parameter.split_once(": "))
         .map(|(_, kind)| c_type(kind))
         .collect();
-    let result = result
-        .strip_prefix(" -> ")
-        .map_or_else(|| "void".to_string(), c_type);
-    (
-        result,
-        if parameters.is_empty() {
-            "void".to_string()
-        } else {
-            parameters.join(", ")
-        },
-    )
+    let result = result.strip_prefix(" -> ").map_or_else(|| "void".to_string(), c_type);
+    (result, if parameters.is_empty() { "void".to_string() } else { parameters.join(", ") })
 }
 
 /// Declares every function again, by its Rust types. A compiler refuses a second declaration that differs.
@@ -122,12 +105,7 @@ fn declare_functions(c: &mut String) -> usize {
         if let Some(function) = line.strip_prefix("    pub fn ") {
             let function = function.strip_suffix(';').unwrap();
             let (result, parameters) = c_signature(&function[function.find('(').unwrap()..]);
-            writeln!(
-                c,
-                "{result} {}({parameters});",
-                function.split_once('(').unwrap().0
-            )
-            .unwrap();
+            writeln!(c, "{result} {}({parameters});", function.split_once('(').unwrap().0).unwrap();
             functions += 1;
         }
     }
@@ -146,22 +124,15 @@ fn assert_types(c: &mut String) -> usize {
             continue;
         } else if let (Some(name), Some(field)) = (of_struct, line.strip_prefix("    pub ")) {
             let (field, rust) = field.split_once(": ").unwrap();
-            (
-                format!("__typeof__((({name}*)0)->{})", field.trim_start_matches("r#")),
-                rust.strip_suffix(',').unwrap(),
-            )
+            (format!("__typeof__((({name}*)0)->{})", field.trim_start_matches("r#")), rust.strip_suffix(',').unwrap())
         } else {
             if line == "}" {
                 of_struct = None;
             }
             continue;
         };
-        writeln!(
-            c,
-            "_Static_assert(__builtin_types_compatible_p({expression}, {}), \"{expression}\");",
-            c_type(rust)
-        )
-        .unwrap();
+        writeln!(c, "_Static_assert(__builtin_types_compatible_p({expression}, {}), \"{expression}\");", c_type(rust))
+            .unwrap();
         types += 1;
     }
     types
@@ -170,15 +141,11 @@ fn assert_types(c: &mut String) -> usize {
 fn include_folder() -> Option<PathBuf> {
     let of_sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../include");
     let of_prefix = env::var_os("FATCTX_DIR").map(|prefix| Path::new(&prefix).join("include"));
-    [Some(of_sources), of_prefix]
-        .into_iter()
-        .flatten()
-        .find(|folder| folder.join("fatctx/fatctx.h").is_file())
+    [Some(of_sources), of_prefix].into_iter().flatten().find(|folder| folder.join("fatctx/fatctx.h").is_file())
 }
 
 fn compile(name: &str, program: &str) -> Result<(), String> {
-    let include =
-        include_folder().ok_or("fatctx/fatctx.h was not found: run in a checkout, or set FATCTX_DIR")?;
+    let include = include_folder().ok_or("fatctx/fatctx.h was not found: run in a checkout, or set FATCTX_DIR")?;
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&file, program).unwrap();
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_string());
@@ -228,13 +195,9 @@ fn a_c_compiler_agrees_with_the_types_of_fields_and_callbacks() {
 fn the_compiler_refuses_what_differs() {
     let mut wrong = HEAD.to_string();
     same(&mut wrong, "sizeof(fatctx_view)", 25);
-    assert!(compile("wrong_size.c", &wrong)
-        .unwrap_err()
-        .contains("sizeof(fatctx_view)"));
+    assert!(compile("wrong_size.c", &wrong).unwrap_err().contains("sizeof(fatctx_view)"));
     let wrong = format!("{HEAD}int32_t fatctx_view_close(fatctx_view, uint32_t);\n");
-    assert!(compile("wrong_function.c", &wrong)
-        .unwrap_err()
-        .contains("fatctx_view_close"));
+    assert!(compile("wrong_function.c", &wrong).unwrap_err().contains("fatctx_view_close"));
 }
 
 #[test]
@@ -245,16 +208,10 @@ fn the_library_has_the_version_of_these_declarations() {
 #[test]
 fn the_defaults_of_the_library_fit_into_the_structs() {
     let mut options = fatctx_rewrite_options::default();
-    assert_eq!(
-        options.struct_size as usize,
-        std::mem::size_of::<fatctx_rewrite_options>()
-    );
+    assert_eq!(options.struct_size as usize, std::mem::size_of::<fatctx_rewrite_options>());
     assert_eq!(options.max_pieces, 0);
 
     unsafe { fatctx_rewrite_options_init(&mut options, std::mem::size_of::<fatctx_rewrite_options>()) };
 
-    assert_eq!(
-        (options.max_pieces, options.sharing),
-        (4096, FATCTX_SHARING_AS_SOURCE)
-    );
+    assert_eq!((options.max_pieces, options.sharing), (4096, FATCTX_SHARING_AS_SOURCE));
 }

@@ -7,13 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let container = Container::open(path)?; // maps the file once per process
     for record in container.records()? {
         let record = record?;
-        println!(
-            "{:>3} {:<14} {} ({} bytes)",
-            record.id(),
-            record.record_type().name(),
-            record.name(),
-            record.size()
-        );
+        println!("{:>3} {:<14} {} ({} bytes)", record.id(), record.record_type().name(), record.name(), record.size());
     }
 
     let model = container.select(&ModelOptions::new())?; // for this machine

@@ -3,12 +3,8 @@
 use fatctx::{AppendOptions, Appender, DType, PackOptions, PackRecord, PackTensor, Packer};
 
 fn main() -> fatctx::Result<()> {
-    let path = std::env::args_os()
-        .nth(1)
-        .unwrap_or_else(|| "model.fatctx".into());
-    let weights: Vec<u8> = (0..1024)
-        .flat_map(|number| (number as f32).to_le_bytes())
-        .collect();
+    let path = std::env::args_os().nth(1).unwrap_or_else(|| "model.fatctx".into());
+    let weights: Vec<u8> = (0..1024).flat_map(|number| (number as f32).to_le_bytes()).collect();
 
     let mut packer = Packer::with_options(PackOptions::new().model_name("net").overwrite(true))?;
     let matrix = PackTensor::new("layer.weight", DType::F32, [32, 32]);

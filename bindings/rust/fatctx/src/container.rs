@@ -11,9 +11,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::ffi::{
-    call, copied, on_bytes, on_progress, owner, path, slice, static_text, text, Callback, Texts,
-};
+use crate::ffi::{call, copied, on_bytes, on_progress, owner, path, slice, static_text, text, Callback, Texts};
 use crate::open::OpenOptions;
 use crate::record::{Record, Records};
 use crate::sys;
@@ -109,9 +107,7 @@ impl Container {
     }
 
     pub(crate) fn of(handle: sys::fatctx_container) -> Container {
-        Container {
-            handle: Arc::new(Handle(handle)),
-        }
+        Container { handle: Arc::new(Handle(handle)) }
     }
 
     pub(crate) fn raw(&self) -> sys::fatctx_container {
@@ -120,9 +116,7 @@ impl Container {
 
     /// Opens the same source again: the present file at its path. This container and its views keep the old bytes.
     pub fn reopen(&self) -> Result<Container> {
-        Container::opened(|reopened, error| unsafe {
-            sys::fatctx_container_reopen(self.raw(), reopened, error)
-        })
+        Container::opened(|reopened, error| unsafe { sys::fatctx_container_reopen(self.raw(), reopened, error) })
     }
 
     /// Checks that the file is still the one that was opened, and that no mapped byte was lost.
@@ -144,10 +138,7 @@ impl Container {
                 newest_generation: raw.newest_generation,
                 earlier: slice(raw.earlier, u64::from(raw.earlier_generations))
                     .iter()
-                    .map(|state| Generation {
-                        number: state.number,
-                        committed_end: state.committed_end,
-                    })
+                    .map(|state| Generation { number: state.number, committed_end: state.committed_end })
                     .collect(),
                 file_size: raw.file_size,
                 dead_bytes: raw.dead_bytes,
@@ -157,10 +148,7 @@ impl Container {
                 already_live: raw.already_live != 0,
                 mapped: raw.mapped != 0,
                 copy_reason: copied(raw.copy_reason),
-                degraded: slice(raw.degraded, u64::from(raw.degraded_count))
-                    .iter()
-                    .map(|&copy| copied(copy))
-                    .collect(),
+                degraded: slice(raw.degraded, u64::from(raw.degraded_count)).iter().map(|&copy| copied(copy)).collect(),
                 format_version: copied(raw.format_version),
                 newer_features: copied(raw.newer_features),
             })
@@ -181,18 +169,14 @@ impl Container {
 
     /// Returns a record by its id.
     pub fn record(&self, id: u32) -> Result<Record<'_>> {
-        Record::read(self, |info, error| unsafe {
-            sys::fatctx_container_record(self.raw(), id, info, error)
-        })
+        Record::read(self, |info, error| unsafe { sys::fatctx_container_record(self.raw(), id, info, error) })
     }
 
     /// Returns a record by its name.
     pub fn find(&self, name: &str) -> Result<Record<'_>> {
         let mut texts = Texts::default();
         let name = texts.add(name)?;
-        Record::read(self, |info, error| unsafe {
-            sys::fatctx_container_find(self.raw(), name, info, error)
-        })
+        Record::read(self, |info, error| unsafe { sys::fatctx_container_find(self.raw(), name, info, error) })
     }
 
     /// Makes a view of a record's bytes, checked as the open options say.
@@ -204,9 +188,7 @@ impl Container {
     pub fn acquire_name(&self, name: &str) -> Result<RecordView> {
         let mut texts = Texts::default();
         let name = texts.add(name)?;
-        RecordView::made(|view, error| unsafe {
-            sys::fatctx_container_acquire_name(self.raw(), name, view, error)
-        })
+        RecordView::made(|view, error| unsafe { sys::fatctx_container_acquire_name(self.raw(), name, view, error) })
     }
 
     /// Returns how a view of the record would be made, without making one: "direct", "stitched".
@@ -223,14 +205,7 @@ impl Container {
             let mut count = 0;
             let capacity = ids.len() as u64;
             call(|error| unsafe {
-                sys::fatctx_container_same_bytes(
-                    self.raw(),
-                    id,
-                    ids.as_mut_ptr(),
-                    capacity,
-                    &mut count,
-                    error,
-                )
+                sys::fatctx_container_same_bytes(self.raw(), id, ids.as_mut_ptr(), capacity, &mut count, error)
             })?;
             ids.resize(count as usize, 0);
             if count <= capacity {
@@ -241,9 +216,7 @@ impl Container {
 
     /// Returns the table of the tensors of a weight blob.
     pub fn tensors(&self, weights_id: u32) -> Result<TensorTable> {
-        TensorTable::made(|table, error| unsafe {
-            sys::fatctx_container_tensors(self.raw(), weights_id, table, error)
-        })
+        TensorTable::made(|table, error| unsafe { sys::fatctx_container_tensors(self.raw(), weights_id, table, error) })
     }
 
     /// Makes a view of one tensor of a weight blob. Reads a few pages of the table, and checks the bytes of the tensor
@@ -261,9 +234,8 @@ impl Container {
     pub fn stream<F: FnMut(&[u8]) -> ControlFlow<()>>(&self, id: u32, sink: F) -> Result<()> {
         let mut callback = Callback::new(sink);
         let user = callback.user();
-        let result = call(|error| unsafe {
-            sys::fatctx_container_stream(self.raw(), id, Some(on_bytes::<F>), user, error)
-        });
+        let result =
+            call(|error| unsafe { sys::fatctx_container_stream(self.raw(), id, Some(on_bytes::<F>), user, error) });
         callback.settle();
         result
     }
@@ -384,9 +356,6 @@ impl Container {
 
 impl fmt::Debug for Container {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Container")
-            .field("handle", &self.raw().id)
-            .finish()
+        formatter.debug_struct("Container").field("handle", &self.raw().id).finish()
     }
 }

@@ -19,9 +19,7 @@ impl Device {
     fn made(function: impl FnOnce(*mut sys::fatctx_device, *mut sys::fatctx_error) -> i32) -> Result<Device> {
         let mut handle = sys::fatctx_device::default();
         call(|error| function(&mut handle, error))?;
-        Ok(Device {
-            handle: Arc::new(Handle(handle)),
-        })
+        Ok(Device { handle: Arc::new(Handle(handle)) })
     }
 
     /// Asks this machine. An unknown machine is a device whose facts are empty, and not an error.
@@ -57,9 +55,7 @@ impl Device {
     }
 
     pub(crate) fn of(handle: sys::fatctx_device) -> Device {
-        Device {
-            handle: Arc::new(Handle(handle)),
-        }
+        Device { handle: Arc::new(Handle(handle)) }
     }
 
     pub(crate) fn raw(&self) -> sys::fatctx_device {
@@ -69,9 +65,6 @@ impl Device {
 
 impl fmt::Debug for Device {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("Device")
-            .field(&self.json().unwrap_or_default())
-            .finish()
+        formatter.debug_tuple("Device").field(&self.json().unwrap_or_default()).finish()
     }
 }

@@ -187,25 +187,15 @@ impl Error {
 
     pub(crate) fn new(code: ErrorCode, message: String) -> Error {
         let line = format!("{message} ({})", code.name());
-        let facts = Facts {
-            code,
-            message,
-            line,
-            rule: String::new(),
-            file_offset: None,
-            record_id: None,
-            os_error: None,
-        };
-        Error {
-            facts: Box::new(facts),
-        }
+        let facts =
+            Facts { code, message, line, rule: String::new(), file_offset: None, record_id: None, os_error: None };
+        Error { facts: Box::new(facts) }
     }
 
     pub(crate) fn of(raw: &sys::fatctx_error) -> Error {
         let message = text_of(&raw.message);
-        let line = ffi::text(|buffer, capacity, size, _| unsafe {
-            sys::fatctx_error_text(raw, buffer, capacity, size)
-        });
+        let line =
+            ffi::text(|buffer, capacity, size, _| unsafe { sys::fatctx_error_text(raw, buffer, capacity, size) });
         let facts = Facts {
             code: ErrorCode::from_number(raw.code),
             // The line is a sum of the other fields; only a lack of memory keeps the library from writing it.
@@ -216,19 +206,13 @@ impl Error {
             record_id: Some(raw.record_id).filter(|_| raw.has_record_id != 0),
             os_error: Some(raw.os_error).filter(|_| raw.has_os_error != 0),
         };
-        Error {
-            facts: Box::new(facts),
-        }
+        Error { facts: Box::new(facts) }
     }
 }
 
 /// Returns the text of an array that ends with NUL.
 fn text_of(array: &[c_char]) -> String {
-    let bytes: Vec<u8> = array
-        .iter()
-        .map(|&sign| sign as u8)
-        .take_while(|&sign| sign != 0)
-        .collect();
+    let bytes: Vec<u8> = array.iter().map(|&sign| sign as u8).take_while(|&sign| sign != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -240,11 +224,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Error")
-            .field("code", &self.facts.code)
-            .field("line", &self.facts.line)
-            .finish()
+        formatter.debug_struct("Error").field("code", &self.facts.code).field("line", &self.facts.line).finish()
     }
 }
 

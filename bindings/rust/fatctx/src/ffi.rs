@@ -54,12 +54,8 @@ pub(crate) fn static_text(text: *const c_char) -> &'static str {
 /// # Safety
 /// The handle must stay open during `'a`.
 pub(crate) unsafe fn borrowed<'a>(text: sys::fatctx_text) -> Result<&'a str> {
-    std::str::from_utf8(unsafe { slice(text.data.cast(), text.size) }).map_err(|error| {
-        Error::new(
-            ErrorCode::Malformed,
-            format!("a text of the library is not UTF-8: {error}"),
-        )
-    })
+    std::str::from_utf8(unsafe { slice(text.data.cast(), text.size) })
+        .map_err(|error| Error::new(ErrorCode::Malformed, format!("a text of the library is not UTF-8: {error}")))
 }
 
 /// Returns a copy of a text that borrows from a handle. A path need not be UTF-8.
@@ -89,12 +85,8 @@ pub(crate) struct Texts {
 
 impl Texts {
     pub(crate) fn add(&mut self, text: &str) -> Result<*const c_char> {
-        let text = CString::new(text).map_err(|_| {
-            Error::new(
-                ErrorCode::InvalidArgument,
-                format!("{text:?}: a text must not contain NUL"),
-            )
-        })?;
+        let text = CString::new(text)
+            .map_err(|_| Error::new(ErrorCode::InvalidArgument, format!("{text:?}: a text must not contain NUL")))?;
         // The bytes of a CString do not move when the vector grows.
         self.kept.push(text);
         Ok(self.kept[self.kept.len() - 1].as_ptr())
@@ -106,12 +98,8 @@ impl Texts {
 }
 
 pub(crate) fn path(path: &Path) -> Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| {
-        Error::new(
-            ErrorCode::InvalidArgument,
-            format!("{path:?}: a path must not contain NUL"),
-        )
-    })
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::new(ErrorCode::InvalidArgument, format!("{path:?}: a path must not contain NUL")))
 }
 
 /// A closure that the library calls, and the panic that came out of it. A panic must not pass through C: it stops the
@@ -123,10 +111,7 @@ pub(crate) struct Callback<F> {
 
 impl<F> Callback<F> {
     pub(crate) fn new(function: F) -> Callback<F> {
-        Callback {
-            function,
-            panic: None,
-        }
+        Callback { function, panic: None }
     }
 
     pub(crate) fn user(&mut self) -> *mut c_void {

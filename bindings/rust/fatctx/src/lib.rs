@@ -79,8 +79,7 @@ pub use memory::{PrefetchReport, RecordLock, ReleaseReport};
 pub use model::{open_view, Level, Model, ModelOptions, OnDamage, RawBinaries, Selection, Session, Verdict};
 pub use open::{FileMapping, OpenOptions, Verify};
 pub use pack::{
-    Codec, Graph, GraphTensor, PackOptions, PackRecord, PackReport, PackTensor, Packer, Sharing,
-    WeightsFormat,
+    Codec, Graph, GraphTensor, PackOptions, PackRecord, PackReport, PackTensor, Packer, Sharing, WeightsFormat,
 };
 pub use record::{Record, RecordType, Records, Target, Version};
 pub use tensor::{DType, Element, TensorInfo, TensorTable, TensorView, Tensors};
@@ -114,12 +113,7 @@ pub fn install_mapping_guard() -> Result<()> {
 pub fn content_hash(bytes: &[u8]) -> Result<[u8; 16]> {
     let mut hash = [0; 16];
     ffi::call(|error| unsafe {
-        sys::fatctx_content_hash(
-            bytes.as_ptr().cast(),
-            bytes.len() as u64,
-            hash.as_mut_ptr(),
-            error,
-        )
+        sys::fatctx_content_hash(bytes.as_ptr().cast(), bytes.len() as u64, hash.as_mut_ptr(), error)
     })?;
     Ok(hash)
 }

@@ -19,10 +19,7 @@ pub struct PrefetchReport {
 
 impl PrefetchReport {
     pub(crate) fn of(raw: &sys::fatctx_prefetch_report) -> PrefetchReport {
-        PrefetchReport {
-            asked_bytes: raw.asked_bytes,
-            done_bytes: raw.done_bytes,
-        }
+        PrefetchReport { asked_bytes: raw.asked_bytes, done_bytes: raw.done_bytes }
     }
 }
 
@@ -72,9 +69,7 @@ impl Container {
             ..Default::default()
         };
         let mut raw = sys::fatctx_prefetch_report::default();
-        let result = call(|error| unsafe {
-            sys::fatctx_container_prefetch(self.raw(), id, &options, &mut raw, error)
-        });
+        let result = call(|error| unsafe { sys::fatctx_container_prefetch(self.raw(), id, &options, &mut raw, error) });
         callback.settle();
         result.map(|()| PrefetchReport::of(&raw))
     }
@@ -82,25 +77,16 @@ impl Container {
     /// Gives back the memory of a record. Views stay valid: their bytes are read from the file again when they are
     /// touched. With `keep_cached` the system's page cache may keep the pages.
     pub fn release(&self, id: u32, keep_cached: bool) -> Result<ReleaseReport> {
-        let options = sys::fatctx_release_options {
-            keep_cached: u32::from(keep_cached),
-            ..Default::default()
-        };
+        let options = sys::fatctx_release_options { keep_cached: u32::from(keep_cached), ..Default::default() };
         let mut raw = sys::fatctx_release_report::default();
         call(|error| unsafe { sys::fatctx_container_release(self.raw(), id, &options, &mut raw, error) })?;
-        Ok(ReleaseReport {
-            asked_bytes: raw.asked_bytes,
-            released_bytes: raw.released_bytes,
-        })
+        Ok(ReleaseReport { asked_bytes: raw.asked_bytes, released_bytes: raw.released_bytes })
     }
 
     /// Keeps the pages of a record in memory until the lock is dropped.
     pub fn lock(&self, id: u32) -> Result<RecordLock> {
         let mut handle = sys::fatctx_record_lock::default();
         call(|error| unsafe { sys::fatctx_container_lock(self.raw(), id, &mut handle, error) })?;
-        Ok(RecordLock {
-            _handle: Handle(handle),
-            record_id: id,
-        })
+        Ok(RecordLock { _handle: Handle(handle), record_id: id })
     }
 }

@@ -92,14 +92,7 @@ impl ModelOptions {
     pub fn new() -> ModelOptions {
         let mut raw = sys::fatctx_model_options::default();
         unsafe { sys::fatctx_model_options_init(&mut raw, std::mem::size_of_val(&raw)) };
-        ModelOptions {
-            raw,
-            open: OpenOptions::new(),
-            device: None,
-            group: None,
-            record_override: None,
-            max_sdk: None,
-        }
+        ModelOptions { raw, open: OpenOptions::new(), device: None, group: None, record_override: None, max_sdk: None }
     }
 
     /// Sets the options of the open; a choice from an open container does not use them.
@@ -236,18 +229,14 @@ impl Model {
     pub fn open(file: impl AsRef<Path>, options: &ModelOptions) -> Result<Model> {
         let file = path(file.as_ref())?;
         options.with_raw(|options| {
-            Model::made(|model, error| unsafe {
-                sys::fatctx_model_open(file.as_ptr(), options, model, error)
-            })
+            Model::made(|model, error| unsafe { sys::fatctx_model_open(file.as_ptr(), options, model, error) })
         })
     }
 
     fn made(function: impl FnOnce(*mut sys::fatctx_model, *mut sys::fatctx_error) -> i32) -> Result<Model> {
         let mut handle = sys::fatctx_model::default();
         call(|error| function(&mut handle, error))?;
-        Ok(Model {
-            handle: Arc::new(ModelHandle(handle)),
-        })
+        Ok(Model { handle: Arc::new(ModelHandle(handle)) })
     }
 
     fn raw(&self) -> sys::fatctx_model {
@@ -256,9 +245,7 @@ impl Model {
 
     /// Returns the container. A DLC and a plain binary have none.
     pub fn container(&self) -> Result<Container> {
-        Container::opened(|container, error| unsafe {
-            sys::fatctx_model_container(self.raw(), container, error)
-        })
+        Container::opened(|container, error| unsafe { sys::fatctx_model_container(self.raw(), container, error) })
     }
 
     /// Returns the device for which it was chosen.
@@ -345,18 +332,13 @@ impl Model {
     pub fn begin_session(&self) -> Result<Session> {
         let mut handle = sys::fatctx_session::default();
         call(|error| unsafe { sys::fatctx_model_begin_session(self.raw(), &mut handle, error) })?;
-        Ok(Session {
-            handle: SessionHandle(handle),
-        })
+        Ok(Session { handle: SessionHandle(handle) })
     }
 }
 
 impl fmt::Debug for Model {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Model")
-            .field("handle", &self.raw().id)
-            .finish()
+        formatter.debug_struct("Model").field("handle", &self.raw().id).finish()
     }
 }
 
@@ -407,9 +389,7 @@ impl Session {
 
     /// Returns the context binary of the only unit.
     pub fn binary(&self) -> Result<RecordView> {
-        RecordView::made(|view, error| unsafe {
-            sys::fatctx_session_binary(self.raw(), ptr::null(), view, error)
-        })
+        RecordView::made(|view, error| unsafe { sys::fatctx_session_binary(self.raw(), ptr::null(), view, error) })
     }
 
     /// Returns the context binary of a unit. The error lists the units.
@@ -422,17 +402,13 @@ impl Session {
     /// Returns the units that have a context binary, in their order.
     pub fn units(&self) -> Result<Vec<String>> {
         let count = self.describe()?.binary_count;
-        (0..count)
-            .map(|index| self.record_at(sys::FATCTX_SESSION_BINARIES, index, |raw| raw.unit))
-            .collect()
+        (0..count).map(|index| self.record_at(sys::FATCTX_SESSION_BINARIES, index, |raw| raw.unit)).collect()
     }
 
     /// Returns the names of the weight blobs that the binaries refer to, in the order of [`Session::weights`].
     pub fn weight_names(&self) -> Result<Vec<String>> {
         let count = self.describe()?.weights_count;
-        (0..count)
-            .map(|index| self.record_at(sys::FATCTX_SESSION_WEIGHTS, index, |raw| raw.name))
-            .collect()
+        (0..count).map(|index| self.record_at(sys::FATCTX_SESSION_WEIGHTS, index, |raw| raw.name)).collect()
     }
 
     fn record_at(
@@ -450,9 +426,7 @@ impl Session {
     pub fn weights(&self) -> Result<Vec<RecordView>> {
         (0..self.describe()?.weights_count)
             .map(|index| {
-                RecordView::made(|view, error| unsafe {
-                    sys::fatctx_session_weights(self.raw(), index, view, error)
-                })
+                RecordView::made(|view, error| unsafe { sys::fatctx_session_weights(self.raw(), index, view, error) })
             })
             .collect()
     }
@@ -478,10 +452,7 @@ impl Session {
 
     /// Brings all records of the session into memory, at most `max_bytes` of them (`u64::MAX`: all).
     pub fn prefetch(&self, max_bytes: u64) -> Result<PrefetchReport> {
-        let options = sys::fatctx_prefetch_options {
-            max_bytes,
-            ..Default::default()
-        };
+        let options = sys::fatctx_prefetch_options { max_bytes, ..Default::default() };
         let mut raw = sys::fatctx_prefetch_report::default();
         call(|error| unsafe { sys::fatctx_session_prefetch(self.raw(), &options, &mut raw, error) })?;
         Ok(PrefetchReport::of(&raw))
@@ -499,10 +470,7 @@ impl Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Session")
-            .field("handle", &self.raw().id)
-            .finish()
+        formatter.debug_struct("Session").field("handle", &self.raw().id).finish()
     }
 }
 
@@ -526,8 +494,6 @@ pub fn open_view(file: impl AsRef<Path>, options: &ModelOptions, unit: Option<&s
     let mut texts = Texts::default();
     let unit = unit.map_or(Ok(ptr::null()), |unit| texts.add(unit))?;
     options.with_raw(|options| {
-        RecordView::made(|view, error| unsafe {
-            sys::fatctx_view_open(file.as_ptr(), options, unit, view, error)
-        })
+        RecordView::made(|view, error| unsafe { sys::fatctx_view_open(file.as_ptr(), options, unit, view, error) })
     })
 }

@@ -79,9 +79,7 @@ unsafe impl Send for Watch {}
 
 impl Watch {
     pub(crate) fn new(progress: impl FnMut(u64, u64) -> ControlFlow<()> + Send + 'static) -> Watch {
-        Watch {
-            callback: Box::into_raw(Box::new(Callback::new(Box::new(progress)))),
-        }
+        Watch { callback: Box::into_raw(Box::new(Callback::new(Box::new(progress)))) }
     }
 
     pub(crate) fn raw(&self) -> (sys::fatctx_progress, *mut c_void) {
@@ -100,12 +98,7 @@ impl Drop for Watch {
 }
 
 pub(crate) fn text_of_array(array: &[c_char]) -> String {
-    array
-        .iter()
-        .map(|&sign| sign as u8)
-        .take_while(|&sign| sign != 0)
-        .map(char::from)
-        .collect()
+    array.iter().map(|&sign| sign as u8).take_while(|&sign| sign != 0).map(char::from).collect()
 }
 
 /// Options of a pack. The defaults are those of the library.
@@ -127,12 +120,7 @@ impl PackOptions {
     pub fn new() -> PackOptions {
         let mut raw = sys::fatctx_pack_options::default();
         unsafe { sys::fatctx_pack_options_init(&mut raw, std::mem::size_of_val(&raw)) };
-        PackOptions {
-            raw,
-            model_name: None,
-            options: Vec::new(),
-            progress: None,
-        }
+        PackOptions { raw, model_name: None, options: Vec::new(), progress: None }
     }
 
     /// Finishes the container: nothing can be appended to it.
@@ -206,14 +194,8 @@ impl PackOptions {
     }
 
     /// Adds an option of the whole container. `owner` is the execution provider or tool that it belongs to.
-    pub fn option(
-        mut self,
-        key: impl Into<String>,
-        value: impl Into<String>,
-        owner: Option<&str>,
-    ) -> PackOptions {
-        self.options
-            .push((key.into(), value.into(), owner.map(String::from)));
+    pub fn option(mut self, key: impl Into<String>, value: impl Into<String>, owner: Option<&str>) -> PackOptions {
+        self.options.push((key.into(), value.into(), owner.map(String::from)));
         self
     }
 
@@ -227,18 +209,11 @@ impl PackOptions {
     }
 }
 
-fn options_of(
-    texts: &mut Texts,
-    options: &[(String, String, Option<String>)],
-) -> Result<Vec<sys::fatctx_option>> {
+fn options_of(texts: &mut Texts, options: &[(String, String, Option<String>)]) -> Result<Vec<sys::fatctx_option>> {
     options
         .iter()
         .map(|(key, value, owner)| {
-            Ok(sys::fatctx_option {
-                key: texts.add(key)?,
-                value: texts.add(value)?,
-                owner: texts.add_optional(owner)?,
-            })
+            Ok(sys::fatctx_option { key: texts.add(key)?, value: texts.add(value)?, owner: texts.add_optional(owner)? })
         })
         .collect()
 }
@@ -257,14 +232,7 @@ pub struct PackTensor {
 impl PackTensor {
     /// Describes a tensor at the beginning of the blob, with the size that type and shape give.
     pub fn new(name: impl Into<String>, dtype: DType, shape: impl Into<Vec<u64>>) -> PackTensor {
-        PackTensor {
-            name: name.into(),
-            dtype,
-            shape: shape.into(),
-            offset: 0,
-            size: None,
-            alias: false,
-        }
+        PackTensor { name: name.into(), dtype, shape: shape.into(), offset: 0, size: None, alias: false }
     }
 
     /// Sets the place of its first byte in the blob.
@@ -567,14 +535,8 @@ impl<'a> PackRecord<'a> {
     }
 
     /// Adds an option of the record. `owner` is the execution provider or tool that it belongs to.
-    pub fn option(
-        mut self,
-        key: impl Into<String>,
-        value: impl Into<String>,
-        owner: Option<&str>,
-    ) -> PackRecord<'a> {
-        self.options
-            .push((key.into(), value.into(), owner.map(String::from)));
+    pub fn option(mut self, key: impl Into<String>, value: impl Into<String>, owner: Option<&str>) -> PackRecord<'a> {
+        self.options.push((key.into(), value.into(), owner.map(String::from)));
         self
     }
 
@@ -591,10 +553,7 @@ impl<'a> PackRecord<'a> {
     }
 
     /// Calls a function with the record as C has it.
-    pub(crate) fn with_raw<T>(
-        &self,
-        function: impl FnOnce(*const sys::fatctx_pack_record) -> Result<T>,
-    ) -> Result<T> {
+    pub(crate) fn with_raw<T>(&self, function: impl FnOnce(*const sys::fatctx_pack_record) -> Result<T>) -> Result<T> {
         let mut texts = Texts::default();
         let mut raw = self.raw;
         raw.name = texts.add(&self.name)?;
@@ -628,36 +587,21 @@ impl<'a> PackRecord<'a> {
                 raw.copy = 1;
             }
         }
-        let weights: Vec<*const c_char> = self
-            .weights
-            .iter()
-            .map(|name| texts.add(name))
-            .collect::<Result<_>>()?;
+        let weights: Vec<*const c_char> = self.weights.iter().map(|name| texts.add(name)).collect::<Result<_>>()?;
         (raw.weights, raw.weight_count) = (pointer(&weights), weights.len() as u64);
-        let tensors: Vec<_> = self
-            .tensors
-            .iter()
-            .map(|tensor| tensor.raw(&mut texts))
-            .collect::<Result<_>>()?;
+        let tensors: Vec<_> = self.tensors.iter().map(|tensor| tensor.raw(&mut texts)).collect::<Result<_>>()?;
         (raw.tensors, raw.tensor_count) = (pointer(&tensors), tensors.len() as u64);
         let mut ranges = Vec::new();
         for (name, range) in &self.ranges {
             let (offset, size_bytes) = (range.start, range.end.saturating_sub(range.start));
-            ranges.push(sys::fatctx_pack_range {
-                name: texts.add(name)?,
-                offset,
-                size_bytes,
-            });
+            ranges.push(sys::fatctx_pack_range { name: texts.add(name)?, offset, size_bytes });
         }
         (raw.ranges, raw.range_count) = (pointer(&ranges), ranges.len() as u64);
         let options = options_of(&mut texts, &self.options)?;
         (raw.options, raw.option_count) = (pointer(&options), options.len() as u64);
         let mut sides = Vec::new();
         for graph in &self.graphs {
-            sides.push((
-                side_of(&mut texts, &graph.inputs)?,
-                side_of(&mut texts, &graph.outputs)?,
-            ));
+            sides.push((side_of(&mut texts, &graph.inputs)?, side_of(&mut texts, &graph.outputs)?));
         }
         let mut graphs = Vec::new();
         for (graph, (inputs, outputs)) in self.graphs.iter().zip(&sides) {
@@ -711,7 +655,7 @@ pub struct PackReport {
     pub stored_bytes: u64,
     /// Bytes of records that needed no storage of their own.
     pub shared_bytes: u64,
-    /// The number of records.
+    /// The number of records, with the description.
     pub record_count: u32,
     /// Records whose bytes another record already stored.
     pub shared_records: u32,
@@ -748,16 +692,12 @@ impl Packer {
         }
         let mut handle = sys::fatctx_packer::default();
         call(|error| unsafe { sys::fatctx_packer_create(&raw, &mut handle, error) })?;
-        Ok(Packer {
-            handle: Handle(handle),
-            progress: options.progress,
-        })
+        Ok(Packer { handle: Handle(handle), progress: options.progress })
     }
 
     /// Adds a record. Its bytes are copied; its file is read by [`Packer::publish`].
     pub fn add(&mut self, record: PackRecord<'_>) -> Result<()> {
-        record
-            .with_raw(|record| call(|error| unsafe { sys::fatctx_packer_add(self.handle.0, record, error) }))
+        record.with_raw(|record| call(|error| unsafe { sys::fatctx_packer_add(self.handle.0, record, error) }))
     }
 
     /// Adds the records of a DLC archive: one for each entry, and one with its layout.
@@ -770,9 +710,7 @@ impl Packer {
     pub fn publish(&mut self, file: impl AsRef<Path>) -> Result<PackReport> {
         let file = path(file.as_ref())?;
         let mut raw = sys::fatctx_pack_report::default();
-        let result = call(|error| unsafe {
-            sys::fatctx_packer_publish(self.handle.0, file.as_ptr(), &mut raw, error)
-        });
+        let result = call(|error| unsafe { sys::fatctx_packer_publish(self.handle.0, file.as_ptr(), &mut raw, error) });
         if let Some(watch) = &mut self.progress {
             watch.settle();
         }
@@ -800,9 +738,6 @@ impl Packer {
 
 impl fmt::Debug for Packer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Packer")
-            .field("handle", &self.handle.0.id)
-            .finish()
+        formatter.debug_struct("Packer").field("handle", &self.handle.0.id).finish()
     }
 }

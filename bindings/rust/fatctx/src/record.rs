@@ -81,21 +81,11 @@ pub struct Version {
 
 impl Version {
     pub(crate) fn of(raw: sys::fatctx_version) -> Version {
-        Version {
-            major: raw.major,
-            minor: raw.minor,
-            patch: raw.patch,
-            build: raw.build,
-        }
+        Version { major: raw.major, minor: raw.minor, patch: raw.patch, build: raw.build }
     }
 
     pub(crate) fn raw(self) -> sys::fatctx_version {
-        sys::fatctx_version {
-            major: self.major,
-            minor: self.minor,
-            patch: self.patch,
-            build: self.build,
-        }
+        sys::fatctx_version { major: self.major, minor: self.minor, patch: self.patch, build: self.build }
     }
 }
 
@@ -319,11 +309,7 @@ pub struct Records<'c> {
 
 impl<'c> Records<'c> {
     pub(crate) fn of(container: &'c Container, count: u64) -> Records<'c> {
-        Records {
-            container,
-            next: 0,
-            end: count,
-        }
+        Records { container, next: 0, end: count }
     }
 
     fn at(&self, index: u64) -> Result<Record<'c>> {

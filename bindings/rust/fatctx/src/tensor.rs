@@ -113,18 +113,7 @@ macro_rules! elements {
     };
 }
 
-elements!(
-    f32 = F32,
-    f64 = F64,
-    i8 = I8,
-    i16 = I16,
-    i32 = I32,
-    i64 = I64,
-    u8 = U8,
-    u16 = U16,
-    u32 = U32,
-    u64 = U64
-);
+elements!(f32 = F32, f64 = F64, i8 = I8, i16 = I16, i32 = I32, i64 = I64, u8 = U8, u16 = U16, u32 = U32, u64 = U64);
 
 owner!(TableHandle, fatctx_tensor_table, fatctx_tensor_table_close);
 
@@ -145,11 +134,7 @@ impl TensorTable {
         let handle = Arc::new(TableHandle(handle));
         let (mut size, mut weights_id) = (0, 0);
         call(|error| unsafe { sys::fatctx_tensor_table_size(handle.0, &mut size, &mut weights_id, error) })?;
-        Ok(TensorTable {
-            handle,
-            size,
-            weights_id,
-        })
+        Ok(TensorTable { handle, size, weights_id })
     }
 
     /// Returns the number of tensors.
@@ -193,9 +178,7 @@ impl TensorTable {
     pub fn view(&self, name: &str) -> Result<TensorView> {
         let mut texts = Texts::default();
         let name = texts.add(name)?;
-        TensorView::made(|view, error| unsafe {
-            sys::fatctx_tensor_table_view(self.handle.0, name, view, error)
-        })
+        TensorView::made(|view, error| unsafe { sys::fatctx_tensor_table_view(self.handle.0, name, view, error) })
     }
 
     /// Makes a view of a tensor by its place in the order of names.
@@ -208,11 +191,7 @@ impl TensorTable {
 
 impl fmt::Debug for TensorTable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("TensorTable")
-            .field("weights_id", &self.weights_id)
-            .field("len", &self.size)
-            .finish()
+        formatter.debug_struct("TensorTable").field("weights_id", &self.weights_id).field("len", &self.size).finish()
     }
 }
 
@@ -307,9 +286,7 @@ impl TensorView {
                 handle,
             }
         };
-        Ok(TensorView {
-            shown: Arc::new(shown),
-        })
+        Ok(TensorView { shown: Arc::new(shown) })
     }
 
     /// Returns the name.
@@ -365,19 +342,12 @@ impl TensorView {
     /// `invalid_argument` for another element type, `unsupported` if the blob places the tensor at an address that is
     /// not aligned for it, or if this machine is not little-endian.
     pub fn values<T: Element>(&self) -> Result<&[T]> {
-        let refuse =
-            |code, reason: String| Err(Error::new(code, format!("tensor {:?} {reason}", self.name())));
+        let refuse = |code, reason: String| Err(Error::new(code, format!("tensor {:?} {reason}", self.name())));
         if T::DTYPE != self.dtype() {
-            return refuse(
-                ErrorCode::InvalidArgument,
-                format!("has elements of {}, not {}", self.dtype(), T::DTYPE),
-            );
+            return refuse(ErrorCode::InvalidArgument, format!("has elements of {}, not {}", self.dtype(), T::DTYPE));
         }
         if cfg!(target_endian = "big") {
-            return refuse(
-                ErrorCode::Unsupported,
-                "is little-endian and this machine is not; swap its bytes".into(),
-            );
+            return refuse(ErrorCode::Unsupported, "is little-endian and this machine is not; swap its bytes".into());
         }
         // Every bit pattern of T is a value, and the middle part is aligned.
         let (before, values, after) = unsafe { self.align_to::<T>() };
@@ -385,10 +355,7 @@ impl TensorView {
             return Ok(values);
         }
         let alignment = std::mem::align_of::<T>();
-        refuse(
-            ErrorCode::Unsupported,
-            format!("is not aligned to {alignment} bytes; copy its bytes first"),
-        )
+        refuse(ErrorCode::Unsupported, format!("is not aligned to {alignment} bytes; copy its bytes first"))
     }
 }
 

@@ -139,17 +139,9 @@ unsafe extern "C" fn on_finding<F>(user: *mut c_void, finding: *const sys::fatct
 fn verified<F: FnMut(u64, u64) -> ControlFlow<()>>(
     options: &VerifyOptions,
     progress: F,
-    function: impl FnOnce(
-        *const sys::fatctx_verify_options,
-        *mut sys::fatctx_verify_report,
-        *mut sys::fatctx_error,
-    ) -> i32,
+    function: impl FnOnce(*const sys::fatctx_verify_options, *mut sys::fatctx_verify_report, *mut sys::fatctx_error) -> i32,
 ) -> Result<VerifyReport> {
-    let mut watch = Watch {
-        progress,
-        findings: Vec::new(),
-        panic: None,
-    };
+    let mut watch = Watch { progress, findings: Vec::new(), panic: None };
     let mut report = sys::fatctx_verify_report::default();
     let result = options.open.with_raw(|open| {
         let raw = sys::fatctx_verify_options {

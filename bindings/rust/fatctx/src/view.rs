@@ -75,10 +75,7 @@ impl RecordView {
     ) -> Result<RecordView> {
         let handle = ViewHandle::made(function)?;
         let info = handle.describe()?;
-        Ok(RecordView {
-            handle: Arc::new(handle),
-            info,
-        })
+        Ok(RecordView { handle: Arc::new(handle), info })
     }
 
     pub(crate) fn raw(&self) -> sys::fatctx_view {

@@ -15,11 +15,7 @@ pub struct TempDir {
 impl TempDir {
     pub fn new() -> TempDir {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!(
-            "fatctx-test-{}-{}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("fatctx-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
         TempDir { path }
@@ -38,14 +34,7 @@ impl Drop for TempDir {
 
 /// Bytes that tell every place from its neighbours.
 pub fn pattern(size: usize, seed: u8) -> Vec<u8> {
-    (0..size)
-        .map(|at| {
-            (at as u8)
-                .wrapping_mul(31)
-                .wrapping_add((at >> 8) as u8)
-                .wrapping_add(seed)
-        })
-        .collect()
+    (0..size).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8).wrapping_add(seed)).collect()
 }
 
 pub fn floats(values: &[f32]) -> Vec<u8> {
@@ -68,9 +57,7 @@ pub fn add_sample(packer: &mut Packer) {
         PackTensor::new("layer.weight", DType::F32, [2, 3]),
         PackTensor::new("layer.zero_point", DType::U8, [4]).offset(24),
     ];
-    packer
-        .add(PackRecord::weight_blob("net.weights", &weights).tensors(tensors))
-        .unwrap();
+    packer.add(PackRecord::weight_blob("net.weights", &weights).tensors(tensors)).unwrap();
     for (arch, size) in [("x86-64-v2", 5000), ("x86-64-v3", 6000)] {
         let code = pattern(size, size as u8);
         let record = PackRecord::context_binary(format!("net.{arch}"), &code)
@@ -81,7 +68,5 @@ pub fn add_sample(packer: &mut Packer) {
         packer.add(record).unwrap();
     }
     let note = "what the model is for. ".repeat(500);
-    packer
-        .add(PackRecord::opaque("note", note.as_bytes()).codec(fatctx::Codec::Lz4))
-        .unwrap();
+    packer.add(PackRecord::opaque("note", note.as_bytes()).codec(fatctx::Codec::Lz4)).unwrap();
 }
