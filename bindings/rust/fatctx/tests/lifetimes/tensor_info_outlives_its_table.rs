@@ -6,5 +6,5 @@ fn main() {
     let info = table.at(0).unwrap();
     println!("{}", info.name);
     drop(table); //~ E0505
-    let _ = info.shape;
+    println!("{:?}", info.shape);
 }
