@@ -86,10 +86,9 @@ func containerOf(raw C.fatctx_container) *Container {
 func Open(path string, options *OpenOptions) (*Container, error) {
 	var m memory
 	defer m.free()
-	raw, file := options.raw(&m), C.CString(path)
-	defer C.free(unsafe.Pointer(file))
+	raw, file := options.raw(&m), m.text(path)
 	var container C.fatctx_container
-	err := call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_container_open(file, raw, &container, e) })
+	err := m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_container_open(file, raw, &container, e) })
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func OpenFile(file *os.File, offset, size uint64, options *OpenOptions) (*Contai
 		return nil, err
 	}
 	err = connection.Control(func(descriptor uintptr) {
-		opened = call(func(e *C.fatctx_error) C.int32_t {
+		opened = m.call(func(e *C.fatctx_error) C.int32_t {
 			return C.fatctx_container_open_descriptor(C.int(descriptor), C.uint64_t(offset), C.uint64_t(size), raw, &container, e)
 		})
 	})
@@ -129,7 +128,7 @@ func OpenBytes(bytes []byte, options *OpenOptions) (*Container, error) {
 	raw := options.raw(&m)
 	copied := C.CBytes(bytes)
 	var container C.fatctx_container
-	err := call(func(e *C.fatctx_error) C.int32_t {
+	err := m.call(func(e *C.fatctx_error) C.int32_t {
 		return C.go_open_memory(copied, C.uint64_t(len(bytes)), raw, &container, e)
 	})
 	if err != nil {
@@ -244,10 +243,11 @@ func (c *Container) Acquire(id uint32) (*View, error) {
 
 // AcquireName makes a view of the record with this name.
 func (c *Container) AcquireName(name string) (*View, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
+	var m memory
+	defer m.free()
+	text := m.text(name)
 	return makeView(func(view *C.fatctx_view) error {
-		return c.handle.call(func(container C.uint64_t, e *C.fatctx_error) C.int32_t {
+		return m.callOn(c.handle, func(container C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_container_acquire_name(C.fatctx_container{id: container}, text, view, e)
 		})
 	})
@@ -315,7 +315,7 @@ type VerifyReport struct {
 	SignatureVerified bool
 }
 
-func verify(options *VerifyOptions, check func(*C.fatctx_verify_options, *C.fatctx_verify_report) error) (VerifyReport, error) {
+func verify(options *VerifyOptions, check func(*memory, *C.fatctx_verify_options, *C.fatctx_verify_report) error) (VerifyReport, error) {
 	var m memory
 	defer m.free()
 	if options == nil {
@@ -335,7 +335,7 @@ func verify(options *VerifyOptions, check func(*C.fatctx_verify_options, *C.fatc
 	watchVerify(raw, options.Progress != nil, user)
 	var report C.fatctx_verify_report
 	report.struct_size = C.sizeof_fatctx_verify_report
-	if err := w.settle(check(raw, &report)); err != nil {
+	if err := w.settle(check(&m, raw, &report)); err != nil {
 		return VerifyReport{}, err
 	}
 	return VerifyReport{
@@ -348,8 +348,8 @@ func verify(options *VerifyOptions, check func(*C.fatctx_verify_options, *C.fatc
 
 // Verify checks the container. Damage is a finding and not an error. Nil options check the whole file.
 func (c *Container) Verify(options *VerifyOptions) (VerifyReport, error) {
-	return verify(options, func(raw *C.fatctx_verify_options, report *C.fatctx_verify_report) error {
-		return c.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+	return verify(options, func(m *memory, raw *C.fatctx_verify_options, report *C.fatctx_verify_report) error {
+		return m.callOn(c.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_container_verify(C.fatctx_container{id: id}, raw, report, e)
 		})
 	})
@@ -357,9 +357,8 @@ func (c *Container) Verify(options *VerifyOptions) (VerifyReport, error) {
 
 // VerifyFile checks a file, also one that is too damaged to be opened.
 func VerifyFile(path string, options *VerifyOptions) (VerifyReport, error) {
-	file := C.CString(path)
-	defer C.free(unsafe.Pointer(file))
-	return verify(options, func(raw *C.fatctx_verify_options, report *C.fatctx_verify_report) error {
-		return call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_verify_file(file, raw, report, e) })
+	return verify(options, func(m *memory, raw *C.fatctx_verify_options, report *C.fatctx_verify_report) error {
+		file := m.text(path)
+		return m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_verify_file(file, raw, report, e) })
 	})
 }

@@ -6,6 +6,7 @@ package fatctx
 import "C"
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -108,6 +109,11 @@ func call(function func(e *C.fatctx_error) C.int32_t) error {
 	}
 	raw.code = code
 	return errorOf(&raw)
+}
+
+// refusal returns an error of this package, in the form of the library's.
+func refusal(code Code, message string) *Error {
+	return &Error{Code: code, Message: message, FileOffset: -1, text: fmt.Sprintf("%s (%s)", message, code)}
 }
 
 func errorOf(raw *C.fatctx_error) *Error {

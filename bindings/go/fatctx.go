@@ -39,7 +39,9 @@ package fatctx
 import "C"
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 )
@@ -81,7 +83,7 @@ func (o *owned) close() {
 func (o *owned) call(function func(id C.uint64_t, e *C.fatctx_error) C.int32_t) error {
 	id := o.id.Load()
 	if id == 0 {
-		return &Error{Code: ErrStaleHandle, Message: o.what + " is closed", text: o.what + " is closed"}
+		return refusal(ErrStaleHandle, o.what+" is closed")
 	}
 	err := call(func(e *C.fatctx_error) C.int32_t { return function(C.uint64_t(id), e) })
 	runtime.KeepAlive(o)
@@ -109,6 +111,23 @@ func (o *owned) text(write func(id C.uint64_t, buffer *C.char, capacity C.size_t
 // memory is memory of C for the arguments of one call: C must not keep or find pointers into the memory of Go.
 type memory struct {
 	blocks []unsafe.Pointer
+	err    error // of a text that C cannot take
+}
+
+// call runs a call of the library, unless one of its texts cannot be passed.
+func (m *memory) call(function func(e *C.fatctx_error) C.int32_t) error {
+	if m.err != nil {
+		return m.err
+	}
+	return call(function)
+}
+
+// callOn does the same with the number of a handle.
+func (m *memory) callOn(o *owned, function func(id C.uint64_t, e *C.fatctx_error) C.int32_t) error {
+	if m.err != nil {
+		return m.err
+	}
+	return o.call(function)
 }
 
 // zeros returns memory of zeros.
@@ -124,6 +143,10 @@ func (m *memory) zeros(size C.size_t) unsafe.Pointer {
 // text returns a copy of a text that ends with NUL, or null for an empty one.
 func (m *memory) text(text string) *C.char {
 	if text == "" {
+		return nil
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		m.err = refusal(ErrInvalidArgument, fmt.Sprintf("%q: a text must not contain NUL", text))
 		return nil
 	}
 	copied := C.CString(text)

@@ -89,6 +89,8 @@ func find(t testing.TB, container *Container, name string) Record {
 	return must[Record](t)(container.Find(name))
 }
 
+func second[T any](_ T, err error) error { return err }
+
 func wantCode(t testing.TB, err error, code Code) *Error {
 	t.Helper()
 	var found *Error
@@ -426,6 +428,14 @@ func TestErrorsHaveCodesAndCounterparts(t *testing.T) {
 	wantCode(t, err, ErrNotFound)
 	_, err = Open(sample(t), &OpenOptions{TrustedKeys: [][32]byte{{7}}})
 	wantCode(t, err, ErrSignatureMissing)
+	for _, refused := range []error{
+		second(Open("a\x00b", nil)), second(open(t, sample(t)).Find("a\x00b")), second(ParseDevice("v75\x00")),
+		second(NewPacker(&PackOptions{ModelName: "a\x00b"})), second(OpenModel("m", &ModelOptions{Group: "a\x00b"})),
+	} {
+		if wantCode(t, refused, ErrInvalidArgument); !strings.Contains(refused.Error(), "must not contain NUL") {
+			t.Error(refused)
+		}
+	}
 	_, err = Open(sample(t), &OpenOptions{MinimumGeneration: 50})
 	wantCode(t, err, ErrRollback)
 }

@@ -16,9 +16,9 @@ type Device struct {
 	handle *owned
 }
 
-func makeDevice(function func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t) (*Device, error) {
+func makeDevice(m *memory, function func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t) (*Device, error) {
 	var raw C.fatctx_device
-	if err := call(func(e *C.fatctx_error) C.int32_t { return function(&raw, e) }); err != nil {
+	if err := m.call(func(e *C.fatctx_error) C.int32_t { return function(&raw, e) }); err != nil {
 		return nil, err
 	}
 	return &Device{own(raw.id, "the device", func(id uint64) {
@@ -28,16 +28,17 @@ func makeDevice(function func(device *C.fatctx_device, e *C.fatctx_error) C.int3
 
 // DetectDevice asks this machine. An unknown machine is a device whose facts are empty, and not an error.
 func DetectDevice() (*Device, error) {
-	return makeDevice(func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t {
+	return makeDevice(&memory{}, func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t {
 		return C.fatctx_device_detect(nil, device, e)
 	})
 }
 
 // ParseDevice reads a device that is given by hand: "x86-64-v3", "v75", "SM8750", or JSON of schema "fatctx.device/1".
 func ParseDevice(description string) (*Device, error) {
-	text := C.CString(description)
-	defer C.free(unsafe.Pointer(text))
-	return makeDevice(func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t {
+	var m memory
+	defer m.free()
+	text := m.text(description)
+	return makeDevice(&m, func(device *C.fatctx_device, e *C.fatctx_error) C.int32_t {
 		return C.fatctx_device_parse(text, device, e)
 	})
 }
@@ -121,14 +122,14 @@ type Model struct {
 	handle *owned
 }
 
-func makeModel(options *ModelOptions, function func(raw *C.fatctx_model_options, model *C.fatctx_model) error) (*Model, error) {
+func makeModel(options *ModelOptions, function func(m *memory, raw *C.fatctx_model_options, model *C.fatctx_model) error) (*Model, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
 	var m memory
 	defer m.free()
 	var model C.fatctx_model
-	err := function(options.raw(&m), &model)
+	err := function(&m, options.raw(&m), &model)
 	runtime.KeepAlive(options) // and with it the device
 	if err != nil {
 		return nil, err
@@ -140,17 +141,16 @@ func makeModel(options *ModelOptions, function func(raw *C.fatctx_model_options,
 
 // OpenModel opens a container, a DLC or a plain binary, and chooses. Nil options are the defaults.
 func OpenModel(path string, options *ModelOptions) (*Model, error) {
-	file := C.CString(path)
-	defer C.free(unsafe.Pointer(file))
-	return makeModel(options, func(raw *C.fatctx_model_options, model *C.fatctx_model) error {
-		return call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_model_open(file, raw, model, e) })
+	return makeModel(options, func(m *memory, raw *C.fatctx_model_options, model *C.fatctx_model) error {
+		file := m.text(path)
+		return m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_model_open(file, raw, model, e) })
 	})
 }
 
 // Select chooses the records for a device. If none fits, the error is ErrNoMatch, with the reason for each record.
 func (c *Container) Select(options *ModelOptions) (*Model, error) {
-	return makeModel(options, func(raw *C.fatctx_model_options, model *C.fatctx_model) error {
-		return c.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+	return makeModel(options, func(m *memory, raw *C.fatctx_model_options, model *C.fatctx_model) error {
+		return m.callOn(c.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_model_choose(C.fatctx_container{id: id}, raw, model, e)
 		})
 	})
@@ -164,6 +164,9 @@ func (c *Container) Explain(options *ModelOptions) (string, error) {
 	var m memory
 	defer m.free()
 	raw := options.raw(&m)
+	if m.err != nil {
+		return "", m.err
+	}
 	defer runtime.KeepAlive(options)
 	return c.handle.text(func(id C.uint64_t, buffer *C.char, capacity C.size_t, size *C.size_t, e *C.fatctx_error) C.int32_t {
 		return C.fatctx_container_explain(C.fatctx_container{id: id}, raw, C.FATCTX_FORMAT_TEXT, buffer, capacity, size, e)
@@ -242,7 +245,7 @@ func (s *Session) Binary(unit string) (*View, error) {
 	defer m.free()
 	text := m.text(unit)
 	return makeView(func(view *C.fatctx_view) error {
-		return s.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+		return m.callOn(s.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_session_binary(C.fatctx_session{id: id}, text, view, e)
 		})
 	})
@@ -278,10 +281,11 @@ func (s *Session) Weights() ([]*View, error) {
 
 // Tensor returns a tensor of any of these blobs.
 func (s *Session) Tensor(name string) (*Tensor, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
+	var m memory
+	defer m.free()
+	text := m.text(name)
 	return makeTensor(func(view *C.fatctx_view) error {
-		return s.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+		return m.callOn(s.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_session_tensor(C.fatctx_session{id: id}, text, view, e)
 		})
 	})

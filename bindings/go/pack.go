@@ -82,7 +82,7 @@ func (r *PackRecord) raw(m *memory) (*C.fatctx_pack_record, error) {
 			}
 		}
 	}
-	return raw, nil
+	return raw, m.err
 }
 
 func (t *PackTensor) fill(raw *C.fatctx_pack_tensor, m *memory) error {
@@ -95,7 +95,7 @@ func (t *PackTensor) fill(raw *C.fatctx_pack_tensor, m *memory) error {
 	raw.offset_in_blob = C.uint64_t(t.OffsetInBlob)
 	raw.dtype = C.uint32_t(t.DType)
 	raw.alias = number(t.Alias)
-	return call(func(e *C.fatctx_error) C.int32_t {
+	return m.call(func(e *C.fatctx_error) C.int32_t {
 		return C.fatctx_tensor_size_bytes(raw.dtype, raw.shape, raw.rank, &raw.size_bytes, e)
 	})
 }
@@ -137,7 +137,7 @@ func NewPacker(options *PackOptions) (*Packer, error) {
 		watchPack(raw, user)
 	}
 	var packer C.fatctx_packer
-	if err := call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_packer_create(raw, &packer, e) }); err != nil {
+	if err := m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_packer_create(raw, &packer, e) }); err != nil {
 		if user != 0 {
 			user.Delete()
 		}
@@ -166,12 +166,13 @@ func (p *Packer) Add(record PackRecord) error {
 
 // Publish writes the container, which appears whole or not at all.
 func (p *Packer) Publish(path string) (PackReport, error) {
-	file := C.CString(path)
-	defer C.free(unsafe.Pointer(file))
+	var m memory
+	defer m.free()
+	file := m.text(path)
 	p.watch.err, p.watch.panicked = nil, nil
 	var raw C.fatctx_pack_report
 	raw.struct_size = C.sizeof_fatctx_pack_report
-	err := p.watch.settle(p.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+	err := p.watch.settle(m.callOn(p.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 		return C.fatctx_packer_publish(C.fatctx_packer{id: id}, file, &raw, e)
 	}))
 	runtime.KeepAlive(p)
@@ -220,14 +221,15 @@ func OpenAppender(path string, options *AppendOptions) (*Appender, error) {
 	if options == nil {
 		options = &AppendOptions{}
 	}
-	file := C.CString(path)
-	defer C.free(unsafe.Pointer(file))
+	var m memory
+	defer m.free()
+	file := m.text(path)
 	var raw C.fatctx_append_options
 	raw.struct_size = C.sizeof_fatctx_append_options
 	raw.replace, raw.one_per_soc = number(options.Replace), number(options.OnePerSoC)
 	raw.threads = C.uint32_t(options.Threads)
 	var appender C.fatctx_appender
-	err := call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_appender_open(file, &raw, &appender, e) })
+	err := m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_appender_open(file, &raw, &appender, e) })
 	if err != nil {
 		return nil, err
 	}

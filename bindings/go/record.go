@@ -46,10 +46,11 @@ type Version struct {
 
 // ParseVersion reads "2", "2.48", "2.48.0", "2.48.0.1"; a leading "v" is allowed.
 func ParseVersion(text string) (Version, error) {
-	copied := C.CString(text)
-	defer C.free(unsafe.Pointer(copied))
+	var m memory
+	defer m.free()
+	copied := m.text(text)
 	var raw C.fatctx_version
-	err := call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_version_parse(copied, &raw, e) })
+	err := m.call(func(e *C.fatctx_error) C.int32_t { return C.fatctx_version_parse(copied, &raw, e) })
 	return versionOf(raw), err
 }
 
@@ -184,8 +185,12 @@ func (c *Container) Record(id uint32) (Record, error) {
 
 // Find returns a record by its name. The error names the nearest name.
 func (c *Container) Find(name string) (Record, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
+	var m memory
+	defer m.free()
+	text := m.text(name)
+	if m.err != nil {
+		return Record{}, m.err
+	}
 	return c.read(func(container C.fatctx_container, raw *C.fatctx_record_info, e *C.fatctx_error) C.int32_t {
 		return C.fatctx_container_find(container, text, raw, e)
 	})

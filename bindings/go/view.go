@@ -143,10 +143,11 @@ func makeTensor(function func(view *C.fatctx_view) error) (*Tensor, error) {
 // Tensor makes a view of one tensor of a weight blob. It reads a few pages of the table, and checks the bytes of the
 // tensor alone. The error names the nearest name.
 func (c *Container) Tensor(weights uint32, name string) (*Tensor, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
+	var m memory
+	defer m.free()
+	text := m.text(name)
 	return makeTensor(func(view *C.fatctx_view) error {
-		return c.handle.call(func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
+		return m.callOn(c.handle, func(id C.uint64_t, e *C.fatctx_error) C.int32_t {
 			return C.fatctx_container_tensor(C.fatctx_container{id: id}, C.uint32_t(weights), text, view, e)
 		})
 	})
@@ -215,8 +216,7 @@ func dtypeOf[T Element]() DType {
 // fails for another element type, and for a tensor that is not aligned in memory or on a big-endian machine.
 func Values[T Element](tensor *Tensor) ([]T, error) {
 	refuse := func(code Code, reason string) ([]T, error) {
-		line := fmt.Sprintf("tensor %q %s", tensor.Name, reason)
-		return nil, &Error{Code: code, Message: line, FileOffset: -1, text: fmt.Sprintf("%s (%s)", line, code)}
+		return nil, refusal(code, fmt.Sprintf("tensor %q %s", tensor.Name, reason))
 	}
 	if dtype := dtypeOf[T](); dtype != tensor.DType {
 		return refuse(ErrInvalidArgument, fmt.Sprintf("has elements of %s, not %s", tensor.DType, dtype))
