@@ -316,6 +316,81 @@ lane_android() {
   [[ $failed == 0 ]] || count failed "$failed"
 }
 
+# older_than WANTED FOUND: succeeds if the second version is smaller.
+older_than() { [[ $1 != "$2" && $(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1) == "$2" ]]; }
+
+# lacks_toolchain LANGUAGE WANTED COMMAND...: counts a skip with the reason if a command is missing, or if the version that
+# the first one prints is too old.
+lacks_toolchain() {
+  local language=$1 wanted=$2 name found
+  shift 2
+  for name in "$@" cc pkg-config; do
+    command -v "$name" >/dev/null 2>&1 || { missing_for "bindings, $language" "$name" && return 0; }
+  done
+  found=$("$1" "$([[ $1 == go ]] && echo version || echo --version)" | grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?' | head -n 1)
+  if older_than "$wanted" "$found"; then missing_for "bindings, $language" "$1 $wanted or newer (found $found)" && return 0; fi
+  return 1
+}
+
+# rust_bindings MODEL: tests the crates, which download nothing: every test, the documentation without the library, and the
+# examples with the static library.
+rust_bindings() {
+  local log=build/bindings/cargo.log code=0 example
+  lacks_toolchain Rust 1.63 rustc cargo && return 0
+  cargo test --manifest-path bindings/rust/Cargo.toml --offline --locked --workspace --no-fail-fast 2>&1 | tee "$log" ||
+    code=$?
+  awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
+       END { printf "passed %d\nfailed %d\nskipped %d\n", passed, failed, skipped }' "$log" >>"$COUNTS"
+  passes env -u FATCTX_DIR DOCS_RS=1 PKG_CONFIG=false RUSTDOCFLAGS='-D warnings' CARGO_TARGET_DIR="$PWD/build/bindings/doc" \
+    cargo doc --manifest-path bindings/rust/Cargo.toml --offline --locked --workspace --no-deps
+  for example in "choose $1" "pack build/bindings/packed.fatctx"; do
+    passes env -u LD_LIBRARY_PATH cargo run --manifest-path bindings/rust/Cargo.toml --offline --locked --quiet \
+      --features static --example "${example% *}" -- "${example#* }"
+  done
+  return $code
+}
+
+in_go_module() { (cd bindings/go && "$@"); }
+
+# go_bindings PREFIX MODEL: tests the Go module, which downloads nothing: vet, the example, every test, and every test
+# again with the race detector.
+go_bindings() {
+  local log=build/bindings/go.log code=0 race
+  lacks_toolchain Go 1.19 go && return 0
+  export GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-buildvcs=false GOCACHE=$PWD/build/bindings/go PKG_CONFIG_PATH=$1/lib/pkgconfig
+  passes in_go_module go vet ./...
+  passes in_go_module go run ./examples/choose "$2"
+  for race in '' -race; do
+    # shellcheck disable=SC2086 # an empty word is no argument
+    in_go_module go test $race -count=1 -v ./... 2>&1 | tee "$log" || code=$?
+    awk '/^--- PASS/ { passed++ } /^--- FAIL/ { failed++ } /^--- SKIP/ { skipped++ }
+         END { printf "passed %d\nfailed %d\nskipped %d\n", passed, failed, skipped }' "$log" >>"$COUNTS"
+  done
+  return $code
+}
+
+# Tests the bindings of other languages with an installation: that of this build, or the one that FATCTX_PREFIX names.
+lane_bindings() {
+  local prefix=${FATCTX_PREFIX:-} model=$PWD/build/bindings/model.fatctx code=0
+  mkdir -p build/bindings
+  if ! command -v rustc >/dev/null 2>&1 && ! command -v go >/dev/null 2>&1; then
+    missing_for bindings "rustc and cargo 1.63 (Debian: rustc, cargo), go 1.19 (Debian: golang-go)"
+    return 0
+  fi
+  if [[ -z $prefix ]]; then
+    prefix=$PWD/build/bindings/prefix
+    scripts/build.sh --product --no-python
+    cmake --install build/release --prefix "$prefix" >/dev/null
+  fi
+  export FATCTX_DIR=$prefix LD_LIBRARY_PATH=$prefix/lib CARGO_TARGET_DIR=$PWD/build/bindings/target
+  # The examples read a file that the command has made.
+  printf 'the code' >build/bindings/code.bin
+  "$prefix/bin/fatctx" pack --force --name net --binary build/bindings/code.bin@cpu:x86-64-v1 -o "$model"
+  rust_bindings "$model" || code=$?
+  go_bindings "$prefix" "$model" || code=$?
+  return $code
+}
+
 # The sanitizers place their shadow at fixed addresses. A kernel with much randomisation may use these for something
 # else.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -324,7 +399,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | real | versions | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | macos | android | real | versions | qnn)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;

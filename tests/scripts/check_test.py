@@ -30,7 +30,7 @@ def test_the_closing_line_adds_up_all_lanes(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.splitlines()[-1] == "59 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and seven lanes with one each
+    assert result.stdout.splitlines()[-1] == "60 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and eight lanes with one each
 
 
 def test_a_failed_test_fails_the_whole(lanes):
@@ -76,7 +76,7 @@ def test_alone_it_runs_three_lanes_and_needs_no_clang(lanes):
 def test_all_runs_every_lane_that_continuous_integration_runs(lanes):
     result = lanes("").run("check", "--all")
 
-    assert result.stdout.splitlines()[-1] == "9 passed, 0 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "10 passed, 0 failed, 0 skipped"
     assert "set-up was called with: --small --test --check\n" in result.stdout
 
 

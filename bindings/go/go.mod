@@ -1,0 +1,3 @@
+module fatctx
+
+go 1.19
