@@ -436,7 +436,7 @@ def caught_before() -> dict[str, str]:
 
 
 def record(mutants: list[Mutant], results: Results) -> None:
-    """Writes which test caught which mutant. Keeps what is known of mutants that this run did not try, and drops lines
+    """Writes which test caught which mutant. Keeps the rows of mutants that this run did not try, and drops lines
     that are gone. The file only says where the next run begins: each mutant is tried again."""
     known = caught_before()
     by: dict[str, list[str]] = {}
