@@ -436,11 +436,15 @@ def caught_before() -> dict[str, str]:
 
 
 def record(mutants: list[Mutant], results: Results) -> None:
-    """Writes which test caught which mutant. It only says where the next run begins: each mutant is tried again."""
+    """Writes which test caught which mutant. Keeps the rows of mutants that this run did not try, and drops lines
+    that are gone. The file only says where the next run begins: each mutant is tried again."""
+    known = caught_before()
     by: dict[str, list[str]] = {}
     for mutant in mutants:
-        if mutant.key in results.caught:
-            by.setdefault(results.caught[mutant.key], []).append(short(mutant.key))
+        tried = mutant.key in results.caught or mutant.key in results.survived
+        test = results.caught.get(mutant.key) if tried else known.get(short(mutant.key))
+        if test:
+            by.setdefault(test, []).append(short(mutant.key))
     rows = []
     for test, words in sorted(by.items()):
         words.sort()

@@ -252,6 +252,19 @@ def test_the_test_that_caught_a_mutant_before_comes_first(tests, tmp_path, monke
     assert runs(tests) == ["A.sees 3", "A.sees 3"] and set(fresh.caught) == {mutant(3).key}
 
 
+def test_a_record_keeps_what_this_run_did_not_try_and_drops_lines_that_are_gone(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer_mutants, "digest_of_checkout", lambda: "one")
+    monkeypatch.setattr(writer_mutants, "CAUGHT_BY", tmp_path / "caught_by.tsv")
+    words = {place: writer_mutants.short(mutant(place).key) for place in range(1, 6)}
+    (tmp_path / "caught_by.tsv").write_text(f"# head\nP A.old\t{' '.join(words.values())}\n")
+    results = writer_mutants.Results(tmp_path / "results.tsv", False)
+    results.add(mutant(1).key, "caught", "P A.new")
+    results.add(mutant(2).key, "survived")
+    results.add(mutant(3).key, "unfinished")
+    writer_mutants.record([mutant(place) for place in (1, 2, 3, 4)], results)
+    assert writer_mutants.caught_before() == {words[1]: "P A.new", words[4]: "P A.old"}
+
+
 def test_the_sum_tells_what_is_left(capsys, monkeypatch):
     results = writer_mutants.Results.__new__(writer_mutants.Results)
     results.caught, results.survived = {mutant(1).key: "t"}, {mutant(2).key: True, mutant(3).key: False, mutant(4).key: True}

@@ -17,6 +17,7 @@
 #include "container/read/leaves.h"
 #include "container/read/open.h"
 #include "container/read/opened_file.h"
+#include "container/read/stored_rows.h"
 #include "container/write/header_build.h"
 #include "support/appended.h"
 #include "support/large_form.h"
@@ -57,6 +58,16 @@ Bytes small_sample() {
   PackOptions options;
   options.extent_log2 = kSmallExtentLog2;
   return support::packed_bytes(support::cpu_records(), std::move(options));
+}
+
+// Returns a file with SHA-256 beside XXH3.
+const Bytes& digested_sample() {
+  static const Bytes bytes = [] {
+    PackOptions options;
+    options.sha256 = true;
+    return support::packed_bytes(support::cpu_records(), std::move(options));
+  }();
+  return bytes;
 }
 
 std::vector<std::string> names_of(const RepairReport& report) {
@@ -102,6 +113,12 @@ std::vector<ByteRange> metadata_pages(const Bytes& bytes) {
   for (const Segment& segment : opened.toc.toc.segments) {
     if (segment.leaves_segment == kNoSegment) continue;
     ranges.push_back({offset_of_leaves(opened.toc.toc, segment), segment.leaf_count() * sizeof(DiskHash)});
+  }
+  for (std::size_t i = 0; i < opened.toc.toc.segments.size(); ++i) {
+    const SegmentDigest digest = StoredRows(opened.toc.toc).segment_digest(i);
+    if (digest.leaves_segment == kNoSegment) continue;
+    ranges.push_back(
+        {offset_of_leaves(opened.toc.toc, digest), opened.toc.toc.segments[i].leaf_count() * sizeof(DiskSha256)});
   }
   std::vector<ByteRange> pages;
   for (const ByteRange range : ranges) {
@@ -179,6 +196,8 @@ void expect_every_page_comes_back(const Bytes& whole, std::span<const Damage> da
   EXPECT_GE(damaged_pages, 2U);
 }
 
+void damage(Bytes& bytes, std::uint64_t offset) { bytes[static_cast<std::size_t>(offset) + 9] ^= std::byte{0x40}; }
+
 TEST(Repair, EveryDamagedPageOfAFreshFileComesBackBitForBit) {
   expect_every_page_comes_back(support::unsealed_sample(), kDamages);
 }
@@ -201,8 +220,48 @@ TEST(Repair, EveryDamagedPageOfASmallFileComesBackBitForBit) {
   expect_every_page_comes_back(appended.bytes, kDamages);
 }
 
+TEST(Repair, EveryDamagedPageOfAFileWithDigestsComesBackBitForBit) {
+  expect_every_page_comes_back(digested_sample(), kDamages);
+  const support::Appended appended =
+      support::append(digested_sample(), {support::binary_record("cpu-extra", "extra", support::pattern(70'000, 50U))});
+  ASSERT_TRUE(is_ok(appended.report));
+  expect_every_page_comes_back(appended.bytes, kDamages);
+}
+
+TEST(Repair, LeafHashesOfBothKindsAreRestoredEachByItself) {
+  const Bytes& whole = digested_sample();
+  const Opened opened(whole);
+  const Toc& toc = opened.toc.toc;
+  const auto index = static_cast<std::size_t>(&segment_of(opened, "weights") - toc.segments.data());
+  const SegmentDigest digest = StoredRows(toc).segment_digest(index);
+  const std::uint64_t xxh3 = offset_of_leaves(toc, toc.segments[index]);
+  const std::uint64_t sha256 = offset_of_leaves(toc, digest);
+  Bytes damaged = whole;
+  damage(damaged, xxh3);
+  damage(damaged, sha256);
+
+  const Repaired done = repaired(damaged);
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_THAT(names_of(done.report.value()),
+              ElementsAre("leaf hashes of record 5 \"weights\"", "SHA-256 leaf hashes of record 5 \"weights\""));
+  EXPECT_EQ(done.report.value().restored[0].range, (ByteRange{xxh3, 3 * sizeof(DiskHash)}));
+  EXPECT_EQ(done.report.value().restored[1].range, (ByteRange{sha256, 3 * sizeof(DiskSha256)}));
+  EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
+  EXPECT_TRUE(done.bytes == whole);
+
+  // With damaged payload as well neither can be confirmed.
+  damage(damaged, toc.segments[index].offset + 70'000);
+  const Repaired given_up = repaired(damaged);
+  ASSERT_TRUE(is_ok(given_up.report));
+  EXPECT_THAT(names_of(given_up.report.value()), IsEmpty());
+  EXPECT_THAT(texts_of(given_up.report.value()), Not(IsEmpty()));
+  EXPECT_TRUE(given_up.bytes == damaged);
+}
+
 TEST(Repair, AFileWithoutDamageStaysAsItIs) {
-  for (const Bytes& whole : {support::unsealed_sample(), support::sealed_sample(), appended_sample(), small_sample()}) {
+  for (const Bytes& whole :
+       {support::unsealed_sample(), support::sealed_sample(), appended_sample(), small_sample(), digested_sample()}) {
     const Repaired done = repaired(whole);
     ASSERT_TRUE(is_ok(done.report));
     EXPECT_THAT(names_of(done.report.value()), IsEmpty());
@@ -211,8 +270,6 @@ TEST(Repair, AFileWithoutDamageStaysAsItIs) {
     EXPECT_TRUE(done.bytes == whole);
   }
 }
-
-void damage(Bytes& bytes, std::uint64_t offset) { bytes[static_cast<std::size_t>(offset) + 9] ^= std::byte{0x40}; }
 
 TEST(Repair, OneOfEveryKindIsRestoredAtOnceAndSaid) {
   const Bytes& whole = appended_sample();
