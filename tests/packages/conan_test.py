@@ -9,7 +9,7 @@ import pytest
 from places import PLACE, ROOT, VERSION, must, run
 
 CONAN = PLACE / "venv" / "bin" / "conan"
-# What the recipe asks for, in the versions of Debian 12.
+# The requirements of the recipe, in the versions of Debian 12.
 LIBRARIES = {"boost": "1.74.0", "protobuf": "3.21.12", "xxhash": "0.8.1", "lz4": "1.9.4", "libsodium": "1.0.18", "fmt": "9.1.0"}
 
 

@@ -1,8 +1,8 @@
 """Packages as they are released, built and used where nothing else of fatctx is. They are collected only in the lane that
 requests them: ./check --lane packages.
 
-Without FATCTX_PACKAGES (the folder of scripts/packages_setup.sh) this folder has no tests. What the tests need and the
-set-up could not get, they skip with the reason.
+Without FATCTX_PACKAGES (the folder of scripts/packages_setup.sh) this folder has no tests. A test that needs something
+the set-up could not get is skipped with the reason.
 """
 
 from __future__ import annotations

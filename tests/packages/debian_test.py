@@ -9,7 +9,7 @@ import pytest
 from places import ROOT, VERSION, inside, must, run
 
 NAMES = ["fatctx", "libfatctx-dev", "libfatctx1", "python3-fatctx"]
-# What dpkg and the loader keep for themselves, in any installation.
+# Files that dpkg and the loader keep for themselves, in any installation.
 OF_THE_SYSTEM = re.compile(r"/(var/lib/dpkg|var/log|var/cache/ldconfig|var/cache/man|var/cache/debconf|proc|sys|dev|tmp|root)(/|$)|"
                            r"/etc/ld\.so\.cache$")
 
@@ -27,7 +27,7 @@ def listed(deb: Path) -> list[str]:
 
 
 def state_of(root: Path) -> dict[str, tuple]:
-    """Returns what lies in a root: kind, rights and size of each file, and where links lead."""
+    """Returns the files of a root: kind, rights and size of each file, and where links lead."""
     found = {}
     for path in sorted(root.rglob("*")):
         name = "/" + str(path.relative_to(root))

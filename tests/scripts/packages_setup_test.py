@@ -1,4 +1,4 @@
-"""What the lane packages needs: each part is installed once, and a part that cannot be had is named with the reason."""
+"""The requirements of the lane packages: each part is installed once, and a part that cannot be had is named with the reason."""
 
 import pytest
 
