@@ -25,7 +25,8 @@ fatctx::Status open_all(const std::string& model) {
   // 1. A path. A second open of the same file, by any path, shares the mapping of the first.
   FATCTX_ASSIGN(const Container by_path, Container::open(model));
   FATCTX_ASSIGN(const Container again, Container::open(std::filesystem::canonical(model).string()));
-  std::printf("path: mapped once: %s\n", again.report().already_live ? "yes" : "no");
+  FATCTX_ASSIGN(const fatctx::OpenReport report, again.report());
+  std::printf("path: mapped once: %s\n", report.already_live ? "yes" : "no");
 
   // 2. A descriptor, and a part of its file. The descriptor may be closed afterwards.
   const std::uint64_t offset = 65536;
@@ -34,18 +35,18 @@ fatctx::Status open_all(const std::string& model) {
   auto part = Container::open(Source::of_descriptor(fileno(package), window));
   std::fclose(package);
   FATCTX_ASSIGN(const Container inside, std::move(part));
-  std::printf("part of a file: %zu records\n", inside.records().size());
+  std::printf("part of a file: %zu records\n", inside.record_count());
 
   // 3. Bytes in memory. Each view keeps `bytes` alive.
   std::ifstream stream(model, std::ios::binary);
   const auto bytes =
       std::make_shared<std::string>(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   FATCTX_ASSIGN(const Container in_memory, Container::open(Source::of_memory(std::as_bytes(std::span(*bytes)), bytes)));
-  std::printf("memory: %zu records\n", in_memory.records().size());
+  std::printf("memory: %zu records\n", in_memory.record_count());
 
   // 4. A reopen: opens the file that is at the path now. `by_path` and its views do not change.
   FATCTX_ASSIGN(const Container newest, by_path.reopen());
-  std::printf("reopened: generation %llu\n", static_cast<unsigned long long>(newest.report().generation));
+  std::printf("reopened: generation %llu\n", static_cast<unsigned long long>(newest.identity().generation));
   return fatctx::Done{};
 }
 

@@ -39,8 +39,9 @@ Report measure(const Options& options, const BenchFolder& files) {
   std::vector<RivalEntry> entries;
   {
     const Container container = or_stop(Container::open(path));
-    file_size = container.report().file_size;
-    for (const RecordInfo& record : container.records()) {
+    file_size = or_stop(container.report()).file_size;
+    const auto records = or_stop(container.records());
+    for (const RecordInfo& record : records) {
       if (record.type != RecordType::kContextBinary) continue;
       wanted = record.name;
       entries.push_back({wanted, record.size_bytes, path, record.file_offset});

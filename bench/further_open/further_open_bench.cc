@@ -52,8 +52,8 @@ Report measure(const Options& options, const BenchFolder& files) {
   const std::string path = files.path("live.fatctx");
   make_cpu_container(path, options.smoke ? 64U << 10U : 1U << 20U);
   const Container live = or_stop(Container::open(path, {.verify = VerifyPolicy::kNone}));
-  const std::uint64_t file_size = live.report().file_size;
-  const std::uint32_t id = live.candidates().front().record_id;
+  const std::uint64_t file_size = or_stop(live.report()).file_size;
+  const std::uint32_t id = or_stop(live.candidates()).front().record_id;
   (void)or_stop(or_stop(Container::open(path)).acquire(id));  // verified once; the mapping keeps the result
   Floor floor;
   floor.add(path);

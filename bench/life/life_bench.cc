@@ -135,7 +135,7 @@ void add_degraded(Report& report, const Options& options, const BenchFolder& fil
   const std::array<std::byte, 4096> junk{std::byte{0xa5}};
   // Page 0 of the small form has a prologue and a slot; the table of contents follows the header.
   for (const std::uint64_t page : {0x0U, 0x4000U}) overwrite(degraded, page, junk);
-  if (or_stop(Container::open(degraded)).report().degraded.size() != 3) stop("three things were to be lost");
+  if (or_stop(or_stop(Container::open(degraded)).report()).degraded.size() != 3) stop("three things were to be lost");
   const Side sides[] = {
       {"open and close, whole", [&] { (void)or_stop(Container::open(whole)); }},
       {"open and close; prologue, slot and table of contents lost once",

@@ -66,7 +66,7 @@ void measure_count(Report& report, std::size_t record_count, const Options& opti
   const std::vector<std::string> rivals = write_rivals(files, fmt::to_string(record_count), entries);
   const std::string& wanted = names.records[names.records.size() / 2];
   const std::uint64_t offset = or_stop(open.find(wanted)).file_offset;
-  const std::uint64_t file_size = open.report().file_size;
+  const std::uint64_t file_size = or_stop(open.report()).file_size;
   const std::string copy = files.path("copy.fatctx");  // the first stays open, so that its opens are further ones
   make_many_records(copy, record_count, kRecordSize, 16, 64);
 
@@ -118,7 +118,7 @@ void measure_tensors(Report& report, std::size_t tensor_count, const Options& op
     const RecordInfo blob = or_stop(container.find("weights"));
     weights = blob.id;
     offset = blob.file_offset;
-    file_size = container.report().file_size;
+    file_size = or_stop(container.report()).file_size;
     const TensorTable table = or_stop(container.tensors(weights));
     for (std::size_t i = 0; i < table.size(); ++i) {
       const TensorInfo tensor = table.at(i);
@@ -167,8 +167,8 @@ void measure_info(Report& report, std::size_t few, std::size_t many, const Optio
                                    {fmt::format("{} records", many), [&] { describe(large); }}};
   const std::vector<std::string> policies = {"nothing", "nothing"};
   const std::size_t first = report.rows.size();
-  add_group(report, "describe() and info_json() in an open container", sides, policies, large.report().file_size,
-            options);
+  add_group(report, "describe() and info_json() in an open container", sides, policies,
+            or_stop(large.report()).file_size, options);
   const double linear = static_cast<double>(many) / static_cast<double>(few);
   report.rows[first + 1].target = at_most("med ratio", *report.rows[first + 1].median_ratio, 1.5 * linear);
 }

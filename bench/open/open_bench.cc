@@ -24,7 +24,7 @@ void read_into_heap(const std::string& path, std::uint64_t offset, std::uint64_t
 }
 
 RecordView choose_and_view(const Container& container, const Device& device) {
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = or_stop(container.candidates());
   const Selection selection = or_stop(select(candidates, device));
   if (selection.chosen.size() != 1) stop("nothing was chosen");
   return or_stop(container.acquire(selection.chosen.front()));
@@ -59,7 +59,7 @@ Report measure(const Options& options, const BenchFolder& files) {
     const Container container = or_stop(Container::open(path));
     record = or_stop(container.record(choose_and_view(container, device).record_id()));
     record.name = {};  // it borrows from the container
-    file_size = container.report().file_size;
+    file_size = or_stop(container.report()).file_size;
   }
 
   const Side sides[] = {

@@ -38,9 +38,10 @@ void check(const Result<VerifyReport>& report) {
 void add_rows(Report& report, const std::string& label, const std::string& path, std::uint64_t record_bytes,
               const Options& options) {
   const Container container = or_stop(Container::open(path, {.verify = VerifyPolicy::kNone}));
-  const std::uint64_t size = container.report().file_size;
+  const std::uint64_t size = or_stop(container.report()).file_size;
+  const auto records = or_stop(container.records());
   const RecordInfo largest =
-      *std::max_element(container.records().begin(), container.records().end(),
+      *std::max_element(records.begin(), records.end(),
                         [](const RecordInfo& a, const RecordInfo& b) { return a.size_bytes < b.size_bytes; });
   std::vector<Side> sides = {
       {"XXH3 over pread, 1 MiB a read",
@@ -90,7 +91,8 @@ void add_thread_rows(Report& report, const std::string& label, const std::string
       {"verify the whole file on 2 threads", [&] { check(verify_file(path, {.threads = 2})); }},
   };
   const std::vector<Timing> took = alternate(sides, {.repetitions = kPairs});
-  const std::uint64_t size = or_stop(Container::open(path, {.verify = VerifyPolicy::kNone})).report().file_size;
+  const std::uint64_t size =
+      or_stop(or_stop(Container::open(path, {.verify = VerifyPolicy::kNone})).report()).file_size;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     report.rows.push_back(timed_row(fmt::format("{}: {}", label, sides[i].name), "everything", size, took[i]));
   }

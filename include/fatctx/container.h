@@ -26,7 +26,10 @@ namespace fatctx {
 //
 // Ownership:  copyable; copies share one mapping, which lives until the last copy, view or session is gone.
 // Threads:    every member function from any number of threads.
-// The file:   read-only. Opening reads the header and the table of contents, never payload.
+// The file:   read-only. Opening reads the header and the table of contents, never payload. If the table is larger than
+//             64 KiB (about 200 records), opening reads its head. A function for one record then reads the rows of that
+//             record. The others read the whole table, once, and return the errors of the whole table: malformed,
+//             unsupported, limit_exceeded, bad_reference, checksum_mismatch (F13), changed.
 class Container {
  public:
   // Opens a file, a part of a file, or bytes in memory. Joins this process's existing mapping of the same file or part:
@@ -57,10 +60,14 @@ class Container {
   [[nodiscard]] const std::string& path() const& noexcept;
   // Returns the identity of the opened content. Reads nothing.
   [[nodiscard]] ContainerIdentity identity() const noexcept;
-  [[nodiscard]] OpenReport report() const;
+  // Returns the report of the open. Errors: those of the whole table.
+  [[nodiscard]] Result<OpenReport> report() const;
+  // Returns the number of records. Reads nothing.
+  [[nodiscard]] std::size_t record_count() const noexcept;
   // Returns the records in ascending id. Lifetime: borrows from this container, as do all strings in it.
-  [[nodiscard]] std::span<const RecordInfo> records() const& noexcept;
-  // Returns the record of this name. Errors: not_found, listing the names that exist.
+  // Errors: those of the whole table.
+  [[nodiscard]] Result<std::span<const RecordInfo>> records() const&;
+  // Returns the record of this name. Errors: not_found, listing the names that exist; those of the table.
   // Cost: that of a few rows of the stored index.
   [[nodiscard]] Result<RecordInfo> find(std::string_view name) const&;
   [[nodiscard]] Result<RecordInfo> record(std::uint32_t id) const&;
@@ -69,7 +76,8 @@ class Container {
   [[nodiscard]] Result<ContainerDescription> describe() const;
 
   // Returns candidates for select(), in record order. Lifetime: strings borrow from this container.
-  [[nodiscard]] std::vector<Candidate> candidates() const&;
+  // Errors: those of the whole table.
+  [[nodiscard]] Result<std::vector<Candidate>> candidates() const&;
   // Calls fatctx::select() with these; profile and trace see the call. Errors: those of fatctx::select.
   [[nodiscard]] Result<Selection> select(const Device& device, const SelectPolicy& policy = {}) const;
 

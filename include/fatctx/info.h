@@ -47,8 +47,8 @@ struct FileExtent {
   std::string leaves_sha256 = {};  // as leaves_hash, 64 hexadecimal digits; empty if there is none
 };
 // Returns all ranges of the generation that was opened, in the order of the file: what a tool needs that fetches,
-// compares or mends parts of a file. Reads nothing.
-[[nodiscard]] std::vector<FileExtent> file_extents(const Container& container);
+// compares or mends parts of a file. Reads no payload. Errors: those of the whole table (container.h).
+[[nodiscard]] Result<std::vector<FileExtent>> file_extents(const Container& container);
 
 // Returns the field tables of the format, schema "fatctx.layout/1", in the same form.
 [[nodiscard]] std::string layout_json();

@@ -46,6 +46,7 @@ struct ContainerMetrics {
   std::uint32_t sessions = 0;     // copies of a Session count as one
   std::uint32_t views = 0;        // of sessions and others
   std::uint64_t saved_bytes = 0;  // memory that all further sessions would take if each had a copy of its records
+  // All records; of a large table of contents (fatctx/container.h) those that were asked for.
   std::vector<RecordMetrics> records;
 };
 

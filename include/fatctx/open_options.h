@@ -31,6 +31,9 @@ struct OpenOptions {
   VerifyPolicy verify = VerifyPolicy::kRecordOnAcquire;
   bool follow_symlinks = true;
   bool require_local = false;  // refuse network and FUSE filesystems with remote_filesystem
+  // Check all rules about the table of contents when the container is opened. Otherwise an open checks a table of at
+  // most 64 KiB, and the head of a larger one, whose rows are checked when they are used.
+  bool strict = false;
   FileMapping file_mapping = FileMapping::kAuto;
   std::shared_ptr<MappingProvider> mapping_provider = nullptr;  // null: the system
   std::shared_ptr<ViewAllocator> allocator = nullptr;           // not null: views are placed in its memory

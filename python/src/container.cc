@@ -211,10 +211,11 @@ void bind_container_class(nb::module_& module) {
       "There is nothing to close: the mapping, one per file and process, lives until the last container, model,\n"
       "session, view, memoryview and array of it is gone. Threads: every method from any number of threads.")
       .def_prop_ro(
-          "report", [](const Container& self) { return self.report(); }, "Findings of the open.")
+          "report", [](const Container& self) { return take(without_gil([&] { return self.report(); })); },
+          "Findings of the open. Reads the whole table of contents and raises its errors.")
       .def_prop_ro(
-          "path", [](const Container& self) { return path_to_str(self.report().path); },
-          nb::sig("def path(self) -> str"), "As given to open; \"fd 7\" for a descriptor.")
+          "path", [](const Container& self) { return path_to_str(self.path()); }, nb::sig("def path(self) -> str"),
+          "As given to open; \"fd 7\" for a descriptor.")
       .def(
           "reopen", [](const Container& self) { return take(without_gil([&] { return self.reopen(); })); },
           nb::sig("def reopen(self) -> Container"),
@@ -230,10 +231,14 @@ void bind_container_class(nb::module_& module) {
           "records",
           [](const Container& self) {
             nb::list records;
-            for (const RecordInfo& info : self.records()) records.append(BoundRecord{self, info});
+            for (const RecordInfo& info : take(without_gil([&] { return self.records(); })))
+              records.append(BoundRecord{self, info});
             return records;
           },
-          nb::sig("def records(self) -> list[Record]"), "All records by ascending id.")
+          nb::sig("def records(self) -> list[Record]"),
+          "All records by ascending id. If the table of contents is larger than 64 KiB, an open reads only its head. "
+          "This\n"
+          "reads the rest and raises its errors: Malformed, ChecksumMismatch and others.")
       .def(
           "record",
           [](const Container& self, nb::handle record) {
@@ -268,7 +273,7 @@ void bind_container_class(nb::module_& module) {
       .def(
           "same_bytes",
           [](const Container& self, nb::handle record) {
-            return same_bytes_as(find_record(self, record), self.records());
+            return same_bytes_as(find_record(self, record), take(self.records()));
           },
           nb::arg("record"), nb::sig("def same_bytes(self, record: int | str) -> list[int]"),
           "Ids of the other records that use the same bytes as this one. Raises NotFound.")
@@ -416,12 +421,12 @@ void bind_container_class(nb::module_& module) {
           "Chooses the best target for `device` (None: this machine) and returns the model. `on_damage` and\n"
           "`prepare` as of open_model().\n\n"
           "Raises NoMatch with the reason for every record, InvalidArgument. fatctx.select() never raises NoMatch.")
-      .def("__len__", [](const Container& self) { return self.records().size(); })
+      .def("__len__", [](const Container& self) { return self.record_count(); })
       .def("__repr__", [](const Container& self) {
-        const OpenReport& report = self.report();
+        const OpenReport report = take(self.report());
         return fmt::format("<fatctx.Container {} generation {}, {} records, {} bytes>",
                            nb::cast<std::string>(nb::repr(path_to_str(report.path))), report.generation,
-                           self.records().size(), report.file_size);
+                           self.record_count(), report.file_size);
       });
 }
 
@@ -444,6 +449,7 @@ OpenOptions take_open_options(nb::dict& keywords) {
   options.verify = verify_from(
       take_keyword<std::string>(keywords, "verify", std::string(verify_policy_name(options.verify)), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
+  options.strict = take_keyword(keywords, "strict", options.strict, "a bool");
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
   options.max_copied_bytes = take_keyword(keywords, "max_copied_bytes", options.max_copied_bytes, "an int from 0 on");
@@ -520,6 +526,9 @@ void bind_container(nb::module_& module) {
       "    verify: \"record_on_acquire\" checks the payload a view touches, once per mapping; \"none\" never;\n"
       "        \"private_copy\" hands out checked copies in sealed memory, which nobody can change any more.\n"
       "    require_local: refuse network and FUSE filesystems.\n"
+      "    strict: check the whole table of contents. Otherwise an open checks one of at most 64 KiB, and the head of "
+      "a\n"
+      "        larger one, whose rows are checked when they are used.\n"
       "    follow_symlinks: False refuses a path whose last part is a symbolic link.\n"
       "    file_mapping: \"auto\" maps; \"require\" makes CopyNotAllowed of whatever would lead to a copy; "
       "\"disabled\"\n"

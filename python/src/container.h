@@ -15,12 +15,13 @@ namespace nb = nanobind;
 #define FATCTX_TRUST_KEYWORDS "trusted_keys: typing.Iterable[PublicKey] | None = None, minimum_generation: int = 0"
 #define FATCTX_OPEN_KEYWORDS                                                                         \
   "verify: str = \"record_on_acquire\", require_local: bool = False, follow_symlinks: bool = True, " \
+  "strict: bool = False, "                                                                           \
   "file_mapping: str = 'auto', max_copied_bytes: int = 0, "                                          \
   "cache_folder: str | os.PathLike | None = None, cache_limit_bytes: int = 0, generation: int = "    \
   "0, max_made_bytes: int = 0, " FATCTX_TRUST_KEYWORDS
 // The same as a list, for the error about an unknown keyword.
-#define FATCTX_OPEN_KEYWORD_LIST                                                                              \
-  "verify, require_local, follow_symlinks, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes, " \
+#define FATCTX_OPEN_KEYWORD_LIST                                                                                      \
+  "verify, require_local, follow_symlinks, strict, file_mapping, max_copied_bytes, cache_folder, cache_limit_bytes, " \
   "generation, max_made_bytes, trusted_keys, minimum_generation"
 
 // Takes its keywords out of `keywords`. Raises InvalidArgument for an unknown word, TypeError for a wrong

@@ -73,7 +73,7 @@ std::vector<std::uint32_t> all_but(const Container& container, nb::handle record
   } else {
     for (const nb::handle record : nb::iter(records)) gone.push_back(find_record(container, record).id);
   }
-  return take(records_without(container.records(), gone));
+  return take(records_without(take(container.records()), gone));
 }
 
 TargetFilter filter_from(nb::handle target) {
@@ -120,7 +120,7 @@ std::vector<std::uint32_t> left_for(const Container& container, nb::handle targe
   } else {
     for (const nb::handle target : nb::iter(targets)) filters.push_back(filter_from(target));
   }
-  return take(records_left(container.records(), filters));
+  return take(records_left(take(container.records()), filters));
 }
 
 void bind_reports(nb::module_& module) {

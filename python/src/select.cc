@@ -236,7 +236,7 @@ void bind_select(nb::module_& module) {
         SelectPolicy policy = take_policy(keywords);
         refuse_unknown_keywords(keywords, kPolicyKeywords);
         std::optional<Device> given = device_from(device);
-        std::vector<Candidate> candidates = container.candidates();
+        std::vector<Candidate> candidates = take(container.candidates());
         Device judged = given ? *std::move(given) : device_for(detect_device(), candidates);
         Selection selection = take(select(candidates, judged, policy));
         return BoundSelection{container, std::move(candidates), std::move(judged), std::move(policy),

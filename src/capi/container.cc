@@ -45,14 +45,7 @@ fatctx_record_info record_out(const RecordInfo& record) noexcept {
   return out;
 }
 
-// The container's own record, from which a caller may borrow; look-ups return copies.
-const RecordInfo& stored(const Container& container, std::uint32_t record_id) noexcept {
-  const auto records = container.records();
-  return *std::lower_bound(records.begin(), records.end(), record_id,
-                           [](const RecordInfo& record, std::uint32_t id) { return record.id < id; });
-}
-
-fatctx_open_report report_out(const ContainerObject& object) noexcept {
+fatctx_open_report report_out(const ContainerObject::Report& object) noexcept {
   const OpenReport& report = object.report;
   fatctx_open_report out = {};
   out.degraded_count = static_cast<std::uint32_t>(report.degraded.size());
@@ -88,11 +81,22 @@ fatctx_open_report report_out(const ContainerObject& object) noexcept {
 
 }  // namespace
 
-ContainerObject::ContainerObject(fatctx::Container opened) : container(std::move(opened)), report(container.report()) {
+ContainerObject::ContainerObject(fatctx::Container opened) : container(std::move(opened)) {}
+
+ContainerObject::Report::Report(OpenReport made) : report(std::move(made)) {
   for (const std::string& copy : report.degraded) degraded.push_back(text_out(copy));
   for (const GenerationInfo& generation : report.earlier_generations) {
     earlier.push_back({generation.number, generation.committed_end});
   }
+}
+
+Result<const ContainerObject::Report*> ContainerObject::report() const {
+  const std::lock_guard lock(mutex_);
+  if (!report_) {
+    FATCTX_ASSIGN(OpenReport made, container.report());
+    report_ = std::make_unique<const Report>(std::move(made));
+  }
+  return report_.get();
 }
 
 }  // namespace fatctx::capi
@@ -145,14 +149,16 @@ int32_t fatctx_container_check(fatctx_container container, fatctx_error* error) 
 }
 
 int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error) {
-  return with_object(container, error,
-                     [&](const ContainerObject& object) { return write_sized(report_out(object), report, "report"); });
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_ASSIGN(const ContainerObject::Report* const made, object.report());
+    return write_sized(report_out(*made), report, "report");
+  });
 }
 
 int32_t fatctx_container_record_count(fatctx_container container, uint64_t* count, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(count, "count"));
-    *count = object.container.records().size();
+    *count = object.container.record_count();
     return fatctx::Done{};
   });
 }
@@ -160,7 +166,8 @@ int32_t fatctx_container_record_count(fatctx_container container, uint64_t* coun
 int32_t fatctx_container_record_at(fatctx_container container, uint64_t index, fatctx_record_info* record,
                                    fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
-    FATCTX_ASSIGN(const fatctx::RecordInfo* const found, item_at(object.container.records(), index, "record"));
+    FATCTX_ASSIGN(const auto records, object.container.records());
+    FATCTX_ASSIGN(const fatctx::RecordInfo* const found, item_at(records, index, "record"));
     return write_sized(record_out(*found), record, "record");
   });
 }
@@ -169,7 +176,7 @@ int32_t fatctx_container_record(fatctx_container container, uint32_t record_id, 
                                 fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.record(record_id));
-    return write_sized(record_out(stored(object.container, found.id)), record, "record");
+    return write_sized(record_out(found), record, "record");
   });
 }
 
@@ -178,7 +185,7 @@ int32_t fatctx_container_find(fatctx_container container, const char* name, fatc
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(name, "name"));
     FATCTX_ASSIGN(const fatctx::RecordInfo found, object.container.find(name));
-    return write_sized(record_out(stored(object.container, found.id)), record, "record");
+    return write_sized(record_out(found), record, "record");
   });
 }
 
@@ -196,7 +203,8 @@ int32_t fatctx_container_same_bytes(fatctx_container container, uint32_t record_
     FATCTX_TRY(not_null(count, "count"));
     if (capacity != 0) FATCTX_TRY(not_null(ids, "ids"));
     FATCTX_ASSIGN(const fatctx::RecordInfo record, object.container.record(record_id));
-    const std::vector<std::uint32_t> same = fatctx::same_bytes_as(record, object.container.records());
+    FATCTX_ASSIGN(const auto records, object.container.records());
+    const std::vector<std::uint32_t> same = fatctx::same_bytes_as(record, records);
     std::copy_n(same.begin(), std::min<std::uint64_t>(capacity, same.size()), ids);
     *count = same.size();
     return fatctx::Done{};

@@ -109,7 +109,7 @@ int32_t fatctx_container_dlc_json(fatctx_container container, const char* layout
                                   size_t* size, fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const fatctx::DlcInfo info, fatctx::list_stored_dlc(object.container, text_in(layout)));
-    return put_text(to_json(object.report.path, info), buffer, capacity, size);
+    return put_text(to_json(object.container.path(), info), buffer, capacity, size);
   });
 }
 
@@ -117,7 +117,7 @@ int32_t fatctx_container_dlcs_json(fatctx_container container, char* buffer, siz
                                    fatctx_error* error) {
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const std::vector<fatctx::StoredDlc> stored, fatctx::stored_dlcs(object.container));
-    return put_text(stored_dlcs_json(object.report.path, stored), buffer, capacity, size);
+    return put_text(stored_dlcs_json(object.container.path(), stored), buffer, capacity, size);
   });
 }
 

@@ -143,7 +143,7 @@ int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_
   return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
     FATCTX_ASSIGN(const bool json, wants_json(format));
     FATCTX_ASSIGN(const fatctx::ModelOptions chosen, model_options_in(options));
-    const auto candidates = object.container.candidates();
+    FATCTX_ASSIGN(const auto candidates, object.container.candidates());
     const fatctx::Device device =
         chosen.device ? *chosen.device : fatctx::device_for(fatctx::detect_device(), candidates);
     FATCTX_ASSIGN(const fatctx::Selection selection, object.container.select(device, chosen.policy));

@@ -33,9 +33,20 @@ struct ContainerObject {
   ContainerObject(const ContainerObject&) = delete;
   ContainerObject& operator=(const ContainerObject&) = delete;
   const fatctx::Container container;
-  const OpenReport report;  // texts and arrays of the C report borrow from it and from these
-  std::vector<fatctx_text> degraded;
-  std::vector<fatctx_generation> earlier;
+
+  // Texts and arrays of the C report borrow from this.
+  struct Report {
+    explicit Report(OpenReport made);
+    const OpenReport report;
+    std::vector<fatctx_text> degraded;
+    std::vector<fatctx_generation> earlier;
+  };
+  // Returns the report, which is made at the first call. Errors: those of Container::report.
+  [[nodiscard]] Result<const Report*> report() const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const Report> report_;
 };
 
 struct ViewObject {

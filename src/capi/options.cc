@@ -56,6 +56,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   result.verify = static_cast<VerifyPolicy>(given.verify);
   result.follow_symlinks = given.refuse_symlinks == 0;
   result.require_local = given.require_local != 0;
+  result.strict = given.strict != 0;
   result.file_mapping = static_cast<FileMapping>(given.file_mapping);
   result.max_copied_bytes = given.max_copied_bytes;
   result.cache_folder = text_in(given.cache_folder);

@@ -32,9 +32,10 @@ Result<std::string> ReportObject::text(std::uint32_t format) const {
 
 namespace {
 
-std::string sharing_report_json(const ContainerObject& measured, const SharingReport& report) {
-  Json json = {{"schema", "fatctx.sharing/1"}, {"file", measured.report.path}};
-  const Json numbers = sharing_json(report, measured.container.records());
+Result<std::string> sharing_report_json(const ContainerObject& measured, const SharingReport& report) {
+  Json json = {{"schema", "fatctx.sharing/1"}, {"file", measured.container.path()}};
+  FATCTX_ASSIGN(const auto records, measured.container.records());
+  const Json numbers = sharing_json(report, records);
   for (const Json::Member& member : *numbers.members()) json.add(member.key, member.value);
   return write_json(json);
 }

@@ -102,7 +102,8 @@ std::int32_t put_ids(fatctx_container container, std::uint32_t* ids, std::uint64
   return with_object(container, error, [&](const ContainerObject& object) -> Status {
     FATCTX_TRY(not_null(count, "count"));
     if (capacity != 0) FATCTX_TRY(not_null(ids, "ids"));
-    FATCTX_ASSIGN(const std::vector<std::uint32_t> chosen, choose(object.container.records()));
+    FATCTX_ASSIGN(const auto records, object.container.records());
+    FATCTX_ASSIGN(const std::vector<std::uint32_t> chosen, choose(records));
     std::copy_n(chosen.begin(), std::min<std::uint64_t>(capacity, chosen.size()), ids);
     *count = chosen.size();
     return Done{};

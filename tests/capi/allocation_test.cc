@@ -6,6 +6,7 @@
 #include <new>
 
 #include "capi/entry_points.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 #include "support/sanitized.h"
 
@@ -134,7 +135,7 @@ TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
     const std::int32_t code = fatctx_appender_commit(handles.appender, &report, &error);
     until_failure = 0;
     failed = has_failed;
-    const std::uint64_t there = Container::open(file).value().report().generation;
+    const std::uint64_t there = support::report_of(Container::open(file).value()).generation;
     ASSERT_EQ(there, code == FATCTX_OK ? 2U : 1U) << "allocation " << n << ": " << error.message;
     close_all(handles);
   }

@@ -9,6 +9,7 @@
 
 #include "capi/c_model.h"
 #include "support/chip_corpus.h"
+#include "support/opened.h"
 
 namespace fatctx::capi::testing {
 namespace rewrite_test {
@@ -46,7 +47,7 @@ class CRewrite : public CModel {
   std::vector<std::string> names_in(const std::string& file) {
     std::vector<std::string> names;
     const Container opened = Container::open(file).value();
-    for (const RecordInfo& record : opened.records()) names.emplace_back(record.name);
+    for (const RecordInfo& record : support::records_in(opened)) names.emplace_back(record.name);
     return names;
   }
 
@@ -114,8 +115,8 @@ TEST_F(CRewrite, InPlaceTheFileIsReplacedAndDefaultsKeepWhatItIs) {
   ASSERT_EQ(fatctx_rewrite_container(path.c_str(), path.c_str(), nullptr, nullptr, &error), FATCTX_OK)
       << text_of(error);  // without a report
   const Container opened = Container::open(path).value();
-  EXPECT_EQ(opened.report().generation, 2U);
-  EXPECT_FALSE(opened.report().sealed);
+  EXPECT_EQ(support::report_of(opened).generation, 2U);
+  EXPECT_FALSE(support::report_of(opened).sealed);
   EXPECT_EQ(opened.describe().value().name, "sample");
   EXPECT_EQ(read_file(path).size(), before.size());
   EXPECT_THAT(folder.names(), ElementsAre("model.fatctx"));

@@ -6,6 +6,7 @@
 
 #include "capi/c_model.h"
 #include "support/chip_corpus.h"
+#include "support/opened.h"
 
 namespace fatctx::capi::testing {
 namespace sharing_test {
@@ -58,7 +59,7 @@ TEST_F(CSharing, TheReportIsThatOfCxx) {
     composed += row["composed_bytes"].get<std::uint64_t>();
     sharers += row["shared_with"].size();
   }
-  EXPECT_EQ(found["records"][0]["name"], opened.records()[0].name);
+  EXPECT_EQ(found["records"][0]["name"], support::records_in(opened)[0].name);
   EXPECT_GT(composed, 0U) << "there is a recipe";
   EXPECT_GT(sharers, 2U);
   ASSERT_EQ(found["layout_groups"].size(), expected.layout_groups.size());

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capi/c_model.h"
+#include "support/opened.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::capi::testing {
@@ -120,7 +121,7 @@ class CTargets : public CSocs {
     auto opened = Container::open(path);
     std::map<std::string, std::string> found;
     if (!opened.ok()) return found;
-    for (const RecordInfo& record : opened.value().records()) {
+    for (const RecordInfo& record : support::records_in(opened.value())) {
       if (record.type == RecordType::kContextBinary) found.emplace(record.name, target_text(record.key));
     }
     return found;

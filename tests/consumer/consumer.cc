@@ -7,5 +7,5 @@
 int main(int argc, char** argv) {
   const auto container = fatctx::Container::open(argc > 1 ? argv[1] : "model.fatctx");
   if (!container.ok()) return std::fprintf(stderr, "%s\n", fatctx::to_text(container.error()).c_str()), 1;
-  std::printf("fatctx %s, %zu records\n", FATCTX_VERSION, container.value().records().size());
+  std::printf("fatctx %s, %zu records\n", FATCTX_VERSION, container.value().record_count());
 }

@@ -6,6 +6,7 @@
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash {
@@ -32,7 +33,7 @@ inline void write_first_generation(const std::string& path) {
   std::uint64_t next = 0;
   {
     FATCTX_ASSIGN(const Container container, Container::open(path));
-    next = container.report().generation + 1;
+    next = support::report_of(container).generation + 1;
   }
   FATCTX_TRY(appender.add(support::plain_record(RecordType::kOpaque, record_name(next), record_bytes(next))));
   FATCTX_ASSIGN(const AppendReport report, appender.commit());
@@ -44,7 +45,7 @@ inline void write_first_generation(const std::string& path) {
   const auto opened = Container::open(path);
   if (!opened.ok()) return to_text(opened.error());
   const Container& container = opened.value();
-  const std::uint64_t generation = container.report().generation;
+  const std::uint64_t generation = support::report_of(container).generation;
   if (generation < acknowledged) {
     return "generation " + std::to_string(acknowledged) + " was acknowledged, the file has " +
            std::to_string(generation);

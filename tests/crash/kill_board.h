@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "fatctx/container.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash::kills {
@@ -106,7 +107,7 @@ struct Watched {
 // Returns the numbers of the records of `writer`, ascending.
 [[nodiscard]] inline std::set<std::uint64_t> numbers_in(const Container& container, int writer) {
   std::set<std::uint64_t> numbers;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     int by = 0;
     unsigned long long number = 0;
     if (std::sscanf(std::string(record.name).c_str(), "writer %d, record %llu", &by, &number) == 2 && by == writer) {
@@ -136,7 +137,7 @@ class Look {
       const std::string text = row_complaint(container, file_.rows[i], done_[i]);
       if (!text.empty()) return file_.path + ": " + text;
     }
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.type != RecordType::kOpaque && record.type != RecordType::kContextBinary) continue;
       const auto view = container.acquire(record.id);
       if (!view.ok()) return to_text(view.error());
@@ -175,7 +176,7 @@ class Look {
     }
     if (last > adding) return found + ", and nobody added more than " + std::to_string(adding);
     if (file_.batch != 0 && numbers.size() != file_.batch) return found + ", which is no whole set";
-    const OpenReport report = container.report();
+    const OpenReport report = support::report_of(container);
     generation_ = report.generation;
     if (file_.generations_grow && report.generation < done.generation) {
       return "it has generation " + std::to_string(report.generation) + "; acknowledged is " +

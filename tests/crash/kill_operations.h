@@ -17,6 +17,7 @@
 #include "fatctx/repair.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
+#include "support/opened.h"
 
 namespace fatctx::crash::kills {
 
@@ -120,9 +121,9 @@ inline constexpr std::uint64_t kKept = 3;
       gone.push_back(record.id);
     }
     if (by_name) {
-      FATCTX_ASSIGN(options.keep, records_without(container.records(), gone));
+      FATCTX_ASSIGN(options.keep, records_without(support::records_in(container), gone));
     } else {
-      options.keep = records_left(container.records(),
+      options.keep = records_left(support::records_in(container),
                                   [&](const RecordInfo& record) { return std::ranges::count(gone, record.id) == 0; });
     }
   }

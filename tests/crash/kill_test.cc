@@ -21,6 +21,7 @@
 
 #include "crash/kill_operations.h"
 #include "support/amount.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::crash::kills {
@@ -165,8 +166,8 @@ class Kill : public ::testing::TestWithParam<Operation> {
       Promise& promise = board_->promises[row.promise];
       promise.added = promise.adding = *numbers.rbegin();
       promise.removed = promise.removing = *numbers.begin() - 1;
-      promise.generation = container.value().report().generation;
-      promise.sealing = promise.sealed = container.value().report().sealed ? *numbers.rbegin() : 0;
+      promise.generation = support::report_of(container.value()).generation;
+      promise.sealing = promise.sealed = support::report_of(container.value()).sealed ? *numbers.rbegin() : 0;
     }
   }
 
@@ -188,7 +189,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
     if (file.batch != 0 || file.repaired) return;
     const auto container = Container::open(file.path, file.options);
     ASSERT_TRUE(is_ok(container));
-    if (container.value().records().size() < kMost) return;
+    if (support::records_in(container.value()).size() < kMost) return;
     std::vector<std::uint32_t> gone;
     for (const Row& row : file.rows) {
       Promise& promise = board_->promises[row.promise];
@@ -198,7 +199,7 @@ class Kill : public ::testing::TestWithParam<Operation> {
       }
     }
     RewriteOptions options;
-    options.keep = records_without(container.value().records(), gone).value();
+    options.keep = records_without(support::records_in(container.value()), gone).value();
     ASSERT_TRUE(is_ok(rewrite(file.path, board_->promises[file.rows.front().promise], options)));
     for (const Row& row : file.rows) {
       Promise& promise = board_->promises[row.promise];

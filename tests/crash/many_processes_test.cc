@@ -15,6 +15,7 @@
 
 #include "crash/append_loop.h"
 #include "support/amount.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::crash {
@@ -125,8 +126,8 @@ TEST(ManyProcesses, AppendersTakeTurnsAndEveryAcknowledgedRecordIsThere) {
   EXPECT_EQ(*generations.rbegin(), all.size() + 1) << "one is missing";
   const auto container = Container::open(path);
   ASSERT_TRUE(is_ok(container));
-  EXPECT_EQ(container.value().report().generation, all.size() + 1);
-  EXPECT_TRUE(container.value().report().degraded.empty());
+  EXPECT_EQ(support::report_of(container.value()).generation, all.size() + 1);
+  EXPECT_TRUE(support::report_of(container.value()).degraded.empty());
   for (const Acknowledged& one : all) {
     const auto view = container.value().acquire(name_of(one.process, one.number));
     ASSERT_TRUE(is_ok(view));
@@ -150,7 +151,7 @@ int read_all_the_while(const std::string& path, std::uint64_t last, const Childr
       std::fprintf(stderr, "%s\n", to_text(container.error()).c_str());
       return 1;
     }
-    const std::uint64_t generation = container.value().report().generation;
+    const std::uint64_t generation = support::report_of(container.value()).generation;
     if (generation < seen) return 2;
     if (generation != seen) ++read.generations;
     seen = generation;

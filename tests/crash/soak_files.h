@@ -13,6 +13,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/rewrite.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 
 namespace fatctx::crash::soak {
@@ -96,7 +97,7 @@ inline constexpr std::size_t kTensorBytes = 70'000;
     FATCTX_ASSIGN(const Container container, Container::open(path));
     FATCTX_ASSIGN(const RecordView weights, container.acquire(kWeights));
     std::memcpy(&label, weights.data(), sizeof label);
-    label.version = container.report().generation + 1;
+    label.version = support::report_of(container).generation + 1;
   }
   for (PackRecord& record : records_of(label)) FATCTX_TRY(appender.add(std::move(record)));
   return appender.commit();
@@ -110,11 +111,11 @@ inline constexpr std::size_t kTensorBytes = 70'000;
   {
     FATCTX_ASSIGN(const Container container, Container::open(path));
     std::vector<std::uint32_t> gone;
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.name.starts_with(kAdded) || record.name.starts_with(kCold)) gone.push_back(record.id);
     }
     gone.resize(gone.size() - std::min(gone.size(), kept));
-    FATCTX_ASSIGN(options.keep, records_without(container.records(), gone));
+    FATCTX_ASSIGN(options.keep, records_without(support::records_in(container), gone));
   }
   return rewrite_container(path, path, options);
 }

@@ -26,6 +26,7 @@
 #include "support/amount.h"
 #include "support/child_process.h"
 #include "support/look.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
@@ -66,7 +67,7 @@ class Oracle {
 
 std::uint64_t content_of(const Container& container) {
   std::string text;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     text += record.name;
     text += '\n';
     text.append(reinterpret_cast<const char*>(record.hash.bytes.data()), record.hash.bytes.size());
@@ -76,7 +77,7 @@ std::uint64_t content_of(const Container& container) {
 
 // Checks one record, as a view or, if it is compressed, as a stream. Returns an empty string if its bytes are right.
 std::string record_complaint(const Container& container, const RecordInfo& record) {
-  const std::uint64_t generation = container.report().generation;
+  const std::uint64_t generation = support::report_of(container).generation;
   Bytes streamed;
   if (record.codec == Codec::kNone) {
     const auto view = container.acquire(record.id);
@@ -135,7 +136,7 @@ class Soak : public ::testing::Test {
   using Newest = std::map<std::string, std::uint64_t>;
 
   void look_at(const std::string& path, const Container& container, Newest& newest, Random& random) {
-    const OpenReport report = container.report();
+    const OpenReport report = support::report_of(container);
     const std::string file = path + " " + report.uuid;
     if (report.generation == report.newest_generation) {
       EXPECT_GE(report.generation, newest[file]) << file << " has become older";
@@ -143,7 +144,7 @@ class Soak : public ::testing::Test {
     }
     EXPECT_TRUE(oracle_.agrees(file, report.generation, content_of(container))) << file << " is two things at once";
     EXPECT_EQ(report.signature_verified, path == signed_);
-    const auto records = container.records();
+    const auto records = support::records_in(container);
     const RecordInfo& record = records[random() % records.size()];
     if (!has_label(record)) return;
     EXPECT_EQ(record_complaint(container, record), "") << file;
@@ -200,13 +201,13 @@ class Soak : public ::testing::Test {
       use(container, random);
       const auto reopened = container.reopen();
       if (did("reopens", reopened, kNone)) look_at(path, reopened.value(), newest, random);
-      open_earlier(path, container.report(), newest, random);
+      open_earlier(path, support::report_of(container), newest, random);
       auto view = container.acquire(kState);
       ASSERT_TRUE(is_ok(view));
       held.push_back({container, std::move(view).value()});
       if (held.size() < 6) continue;
       const Held& oldest = held.front();
-      EXPECT_EQ(complaint_about(kState, oldest.container.report().generation, oldest.view.bytes()), "");
+      EXPECT_EQ(complaint_about(kState, support::report_of(oldest.container).generation, oldest.view.bytes()), "");
       EXPECT_TRUE(is_ok(oldest.container.acquire(kState)));
       held.pop_front();
     }
@@ -234,8 +235,9 @@ class Soak : public ::testing::Test {
       if (!did("appends", report, kTaken)) continue;
       const auto container = Container::open(path);
       ASSERT_TRUE(is_ok(container));
-      if (container.value().report().uuid != report.value().uuid) continue;  // replaced
-      EXPECT_GE(container.value().report().generation, report.value().generation) << "an acknowledged one is lost";
+      if (support::report_of(container.value()).uuid != report.value().uuid) continue;  // replaced
+      EXPECT_GE(support::report_of(container.value()).generation, report.value().generation)
+          << "an acknowledged one is lost";
     }
   }
 
@@ -341,7 +343,7 @@ class Soak : public ::testing::Test {
       ::alarm(60);
       const auto container = Container::open(path, options_for(path));
       if (!container.ok()) return 1;
-      for (const RecordInfo& record : container.value().records()) {
+      for (const RecordInfo& record : support::records_in(container.value())) {
         if (has_label(record) && !record_complaint(container.value(), record).empty()) return 2;
       }
       return 0;

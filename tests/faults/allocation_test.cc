@@ -20,6 +20,7 @@
 #include "faults/ways.h"
 #include "runtime/open/registry.h"
 #include "runtime/small_model.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 #include "support/sanitized.h"
 
@@ -212,7 +213,7 @@ TEST(AppendAllocationFails, AndTheFileOpensAsBeforeOrHasWhatWasReported) {
       EXPECT_EQ(testing::open_descriptors(), descriptors);
       const auto container = Container::open(path);
       ASSERT_TRUE(container.ok()) << to_text(container.error());
-      EXPECT_EQ(container.value().report().generation, code ? 1U : 2U);
+      EXPECT_EQ(support::report_of(container.value()).generation, code ? 1U : 2U);
       const auto now = support::read_file(path);
       if (code) {
         EXPECT_TRUE(now.size() >= start.size() && std::equal(start.begin(), start.end(), now.begin()));

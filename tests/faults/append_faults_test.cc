@@ -16,6 +16,7 @@
 #include "fatctx/container.h"
 #include "faults/os_faults.h"
 #include "support/large_form.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -132,7 +133,7 @@ class AppendFaults : public ::testing::Test {
     const Bytes bytes = support::read_file(path_);
     const auto container = Container::open(path_);
     ASSERT_TRUE(is_ok(container));
-    const std::uint64_t generation = container.value().report().generation;
+    const std::uint64_t generation = support::report_of(container.value()).generation;
     if (result.ok()) {
       EXPECT_EQ(generation, 3U);
     } else if (result.error().code == ErrorCode::kCommitUnknown) {
@@ -148,7 +149,7 @@ class AppendFaults : public ::testing::Test {
       ASSERT_TRUE(is_ok(view));
       EXPECT_TRUE(std::ranges::equal(view.value().bytes(), new_bytes()));
     }
-    for (const RecordInfo& record : container.value().records()) {
+    for (const RecordInfo& record : support::records_in(container.value())) {
       EXPECT_TRUE(is_ok(container.value().acquire(record.id))) << record.name;
     }
   }

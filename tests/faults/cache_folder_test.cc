@@ -11,6 +11,7 @@
 #include "fatctx/view_cache.h"
 #include "faults/os_faults.h"
 #include "support/chip_corpus.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/temp_dir.h"
@@ -32,7 +33,7 @@ class CacheFolderFaults : public ::testing::Test {
                                                      options));
   }
   [[nodiscard]] Result<RecordView> acquire(const Container& container) const {
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.recipe) return container.acquire(record.id);
     }
     return Error{ErrorCode::kInternal, "no record is a recipe"};

@@ -23,6 +23,7 @@
 #include "fatctx/signature.h"
 #include "faults/os_faults.h"
 #include "support/child_process.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 
 namespace fatctx {
@@ -47,7 +48,7 @@ Answer append_where_room_is_short(const std::string& path, const Bytes& start) {
   if (done.error().code != ErrorCode::kNoSpace) return kWrongError;
   const Bytes now = support::read_file(path);
   if (now.size() < start.size() || !std::equal(start.begin(), start.end(), now.begin())) return kOtherBytes;
-  return container.value().report().generation == 1 ? kNoRoom : kDoesNotOpen;
+  return support::report_of(container.value()).generation == 1 ? kNoRoom : kDoesNotOpen;
 }
 
 constexpr std::uint64_t kStep = 4096;

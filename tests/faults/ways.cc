@@ -20,6 +20,7 @@
 #include "fatctx/view_cache.h"
 #include "faults/process_folder.h"
 #include "support/chip_corpus.h"
+#include "support/opened.h"
 #include "support/sliced_container.h"
 
 namespace fatctx::faults {
@@ -35,7 +36,7 @@ Result<std::string> digest_of_file(const std::string& path) {
 
 Result<std::string> all_views(const Container& container) {
   std::string text;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
     text += digest(view.bytes());
   }
@@ -138,7 +139,7 @@ const std::string& chips_file() {
 
 Result<std::string> composed(const std::string& path) {
   FATCTX_ASSIGN(const Container container, Container::open(path, {.max_copied_bytes = std::uint64_t{1} << 30}));
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     if (!record.recipe) continue;
     FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));
     if (view.access_path() != AccessPath::kComposed) return Error{ErrorCode::kInternal, "it is a copy"};
@@ -157,7 +158,7 @@ Result<std::string> composed_in_a_folder(const std::string& path, const std::str
   std::string text;
   for (const bool made : {true, false}) {
     FATCTX_ASSIGN(const Container container, Container::open(path, {.cache_folder = folder}));
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (!record.recipe) continue;
       const std::uint64_t before = view_cache_counts().made;
       FATCTX_ASSIGN(const RecordView view, container.acquire(record.id));

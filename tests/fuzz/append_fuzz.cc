@@ -19,6 +19,7 @@
 #include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"
 #include "support/memory_file.h"
+#include "support/opened.h"
 
 namespace {
 
@@ -63,7 +64,7 @@ std::map<std::string, Kept> records_of(ByteView file) {
   std::map<std::string, Kept> all;
   const auto opened = Container::open(Source::of_memory(file));
   if (!fuzz::answered(opened)) return all;
-  for (const RecordInfo& record : opened.value().records()) {
+  for (const RecordInfo& record : support::records_in(opened.value())) {
     if (record.type == RecordType::kDescription) continue;  // each generation has its own
     Kept kept{record.hash, Bytes()};
     const auto streamed = stream_record(opened.value(), record.id, [&](ByteView more) -> Status {
@@ -131,7 +132,8 @@ void append(const Bytes& before, unsigned what) {
   }
   const auto opened = Container::open(Source::of_memory(after));
   require(opened.ok(), "what was appended to opens", opened.ok() ? "" : to_text(opened.error()));
-  require(opened.value().report().generation == report.value().generation, "it opens with the new generation");
+  require(support::report_of(opened.value()).generation == report.value().generation,
+          "it opens with the new generation");
   require(new_records.contains("new") && new_records.at("new").bytes == wanted, "the new record has its bytes");
   require_kept(old_records, new_records, report.value().superseded);
   fuzz::use_container(after);

@@ -256,7 +256,7 @@ const fatctx_open_options* Program::open_options() {
   open.verify = choice & 3U;
   open.refuse_symlinks = choice >> 2 & 1U;
   open.file_mapping = choice >> 3 & 3U;
-  open.reserved = choice >> 7 & 1U;
+  open.strict = choice >> 7 & 1U;
   if ((choice & 32) != 0) open = more_open_options(open);
   const std::uint8_t size = (choice & 64) != 0 ? input_.byte() : kWhole;
   return options_.open.emplace(size, open).get();

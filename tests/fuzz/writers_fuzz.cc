@@ -30,6 +30,7 @@
 #include "fuzz/rehash_file.h"
 #include "fuzz/whole_container.h"
 #include "fuzz/writers_records.h"
+#include "support/opened.h"
 #include "support/temp_dir.h"
 
 namespace {
@@ -301,7 +302,7 @@ class Program {
     (void)answered(verify_file(path, verify, options));
     const auto opened = Container::open(path, options);
     if (!answered(opened)) return;
-    for (const RecordInfo& record : opened.value().records()) {
+    for (const RecordInfo& record : support::records_in(opened.value())) {
       (void)answered(opened.value().acquire(record.id));
       done = 0;
       (void)answered(opened.value().verify_record(record.id, verify));

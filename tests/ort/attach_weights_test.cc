@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "ort/small_net.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 
@@ -335,7 +336,7 @@ TEST_F(AttachWeights, ABlobThatIsNowhereWholeGivesItsTensorsByName) {
   records[0].source.bytes = first;
   records[1].source.bytes = second;
   const Container open = Container::open(pack(folder_.file("net.fatctx"), std::move(records))).value();
-  const auto& all = open.records();
+  const auto& all = support::records_in(open);
   const auto composed = std::find_if(all.begin(), all.end(), [](const RecordInfo& record) { return record.recipe; });
   ASSERT_NE(composed, all.end());
   std::vector<OnnxTensor> named = tensors;

@@ -4,14 +4,15 @@
 #include <fmt/ranges.h>
 
 #include "container/format/metadata_codec.h"
+#include "support/opened.h"
 
 namespace fatctx::sweep {
 
 std::string facts_of(const Container& container) {
-  const OpenReport report = container.report();
+  const OpenReport report = support::report_of(container);
   std::string text = fmt::format("{} {} {} {} {} {}\n", report.uuid, report.generation, report.sealed,
                                  report.committed_end, report.tail_bytes, to_hex(report.toc_hash.bytes));
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     const SelectionKey& key = record.key;
     text += fmt::format("{} {} \"{}\" {} {} {} {} {} {} {} {} {}\n", record.id, record_type_name(record.type),
                         record.name, record.size_bytes, record.stored_bytes, record.slice_count, record.file_offset,

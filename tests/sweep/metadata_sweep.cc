@@ -28,6 +28,7 @@
 #include "container/read/recipe_record.h"
 #include "container/read/record_stream.h"
 #include "mapping/buffer_file.h"
+#include "support/opened.h"
 #include "support/rehash.h"
 #include "sweep/facts.h"
 
@@ -67,7 +68,7 @@ struct Original {
     file.opened = read_toc(mapping::BufferFile(file.bytes, nullptr), file.bytes.size()).value();
     file.facts = facts_of(opened.value());
     file.description = description_of(opened.value()).value();
-    for (const RecordInfo& record : opened.value().records()) {
+    for (const RecordInfo& record : support::records_in(opened.value())) {
       if (record.type != RecordType::kWeightBlob) continue;
       const auto tensors = tensors_of(opened.value(), record.id);
       if (tensors.ok()) file.tensors.emplace_back(record.id, tensors.value());
@@ -158,7 +159,7 @@ class Sweep {
   void opens_with(std::string_view loss, const std::string& place) {
     const auto opened = Container::open(Source::of_memory(file_.bytes));
     if (!opened.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(opened.error())));
-    const std::vector<std::string> degraded = opened.value().report().degraded;
+    const std::vector<std::string> degraded = support::report_of(opened.value()).degraded;
     check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
     check(loss.empty() ? degraded.empty() : degraded == std::vector<std::string>{std::string(loss)}, place,
           "does not report what is lost");
@@ -169,7 +170,7 @@ class Sweep {
     const auto opened = Container::open(Source::of_memory(file_.bytes));
     if (!opened.ok()) return complain(fmt::format("{}: does not open: {}", place, to_text(opened.error())));
     check(facts_of(opened.value()) == expected_.facts, place, "opens as something else");
-    check(opened.value().report().degraded == std::vector<std::string>{"toc copy 0", "toc copy 1"}, place,
+    check(support::report_of(opened.value()).degraded == std::vector<std::string>{"toc copy 0", "toc copy 1"}, place,
           "does not report what is lost");
     ++degraded_;
   }
@@ -453,9 +454,8 @@ int main(int argc, char** argv) {
     std::uint64_t wrong = 0;
     for (const std::string& path : files) {
       const auto start = std::chrono::steady_clock::now();
-      const Original file = Original::of(path);
-      const Original expected = as.empty() ? file : Original::of(as);
-      Sweep sweep(path, file, expected, places);
+      const Original expected = Original::of(as.empty() ? path : as);
+      Sweep sweep(path, Original::of(path), expected, places);
       sweep.run();
       wrong += sweep.wrong() + (sweep.telling() ? 0 : 1);
       if (!sweep.telling()) fmt::print("{}: too few variants of a kind to mean anything\n", path);

@@ -18,6 +18,7 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/recording.h"
+#include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 
 namespace fatctx::tools {
@@ -70,7 +71,7 @@ Result<std::vector<RecordInfo>> asked_records(const Container& container, const 
     }
     return asked;
   }
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.supported && record.codec == Codec::kNone) asked.push_back(record);
   }
   return asked;
@@ -141,7 +142,7 @@ Result<ExitCode> run_materialize(const MaterializeOptions& options) {
   OpenOptions open;
   open.cache_folder = options.folder;
   open.cache_limit_bytes = options.limit_bytes;
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
+  FATCTX_ASSIGN(const Container container, open_whole(options.path, open));
   FATCTX_ASSIGN(const std::vector<RecordInfo> asked, asked_records(container, options));
   // A bad folder is reported even if nothing must be built.
   FATCTX_TRY(list_view_cache(options.folder));

@@ -10,6 +10,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/find_record.h"
 #include "tools/cli/print.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 
@@ -26,7 +27,7 @@ struct NoteFlags {
 Result<ExitCode> run_note(const NoteFlags& flags) {
   std::string name;
   {
-    FATCTX_ASSIGN(const Container container, Container::open(flags.container));
+    FATCTX_ASSIGN(const Container container, open_whole(flags.container));
     FATCTX_ASSIGN(const RecordInfo record, find_record(container, flags.record));
     name = record.name;
   }

@@ -9,6 +9,7 @@
 #include "tools/change/rewrite_run.h"
 #include "tools/cli/command.h"
 #include "tools/cli/find_record.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 
@@ -22,13 +23,13 @@ struct RemoveFlags {
 Result<ExitCode> run_remove(const RemoveFlags& flags) {
   std::vector<std::uint32_t> left;
   {
-    FATCTX_ASSIGN(const Container container, Container::open(flags.rewrite.path));
+    FATCTX_ASSIGN(const Container container, open_whole(flags.rewrite.path));
     std::vector<std::uint32_t> gone;
     for (const std::string& name : flags.records) {
       FATCTX_ASSIGN(const RecordInfo record, find_record(container, name));
       gone.push_back(record.id);
     }
-    FATCTX_ASSIGN(left, records_without(container.records(), gone));
+    FATCTX_ASSIGN(left, records_without(all_records(container), gone));
   }
   return run_rewrite("remove", flags.rewrite, {.keep = std::move(left)});
 }

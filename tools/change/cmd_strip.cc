@@ -11,6 +11,7 @@
 #include "fatctx/container.h"
 #include "tools/change/rewrite_run.h"
 #include "tools/cli/command.h"
+#include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 #include "tools/onnx/ep_context_facts.h"
 #include "tools/pack/manifest.h"
@@ -37,7 +38,7 @@ Error none(const std::string& path, std::string why) {
 Result<Ids> chosen_for(const Container& container, const std::string& path, const Device& device,
                        const SocTable& table) {
   std::set<std::string> groups;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type == RecordType::kContextBinary) groups.emplace(record.key.group);
   }
   Ids chosen;
@@ -56,9 +57,9 @@ Result<Ids> chosen_for(const Container& container, const std::string& path, cons
 
 Result<std::vector<std::uint32_t>> left_for_device(const Container& container, const StripFlags& flags) {
   FATCTX_ASSIGN(const AskedDevice asked, asked_device(flags.device));
-  const Device& device = device_for(asked.detection, container.candidates());
+  const Device& device = device_for(asked.detection, all_candidates(container));
   FATCTX_ASSIGN(const Ids stays, chosen_for(container, flags.rewrite.path, device, asked.table));
-  return records_left(container.records(), [&](const RecordInfo& record) { return stays.contains(record.id); });
+  return records_left(all_records(container), [&](const RecordInfo& record) { return stays.contains(record.id); });
 }
 
 // Leaves out wrapper models that only binaries name which go.
@@ -89,7 +90,7 @@ Result<std::vector<std::uint32_t>> left_for_targets(const Container& container, 
     FATCTX_ASSIGN(TargetFilter filter, parse_target_filter("--keep", text, table));
     filters.push_back(std::move(filter));
   }
-  auto left = records_left(container.records(), filters);
+  auto left = records_left(all_records(container), filters);
   return left.ok() ? left : none(flags.rewrite.path, left.error().message);
 }
 
@@ -107,7 +108,7 @@ Result<ExitCode> run_strip(const StripFlags& flags) {
   }
   std::vector<std::uint32_t> left;
   {
-    FATCTX_ASSIGN(const Container container, Container::open(flags.rewrite.path));
+    FATCTX_ASSIGN(const Container container, open_whole(flags.rewrite.path));
     FATCTX_ASSIGN(left, flags.keep.empty() ? left_for_device(container, flags) : left_for_targets(container, flags));
     FATCTX_TRY(leave_out_models(container, left));
     if (flags.no_source_models) {

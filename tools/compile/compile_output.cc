@@ -12,6 +12,7 @@
 #include "fatctx/container.h"
 #include "fatctx/stored_dlc.h"
 #include "tools/cli/print.h"
+#include "tools/cli/whole_container.h"
 #include "tools/facts/htp_checks.h"
 #include "tools/facts/json_file.h"
 #include "tools/onnx/model_folder.h"
@@ -152,7 +153,7 @@ Status write_dlc(const CompileCache& cache, const std::string& compiled, const s
   FATCTX_ASSIGN(ImportedRecords imported, manifest_records_from_dlc(compiled, {.group = manifest.name}));
   manifest.records = std::move(imported.records);
   FATCTX_TRY(pack_manifest({.manifest = std::move(manifest), .models = {}, .output = container}));
-  FATCTX_ASSIGN(const Container opened, Container::open(container));
+  FATCTX_ASSIGN(const Container opened, open_whole(container));
   FATCTX_TRY(export_dlc(opened, {}, output, force));
   return Done{};
 }

@@ -16,6 +16,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/whole_container.h"
 #include "tools/compile/compile_cache.h"
 #include "tools/ctx_gen/ctx_gen_publish.h"
 #include "tools/device/asked_device.h"
@@ -278,8 +279,8 @@ Status leave_to_the_container(const CtxGenPlan& plan, const CtxGenFlags& flags, 
 // bytes are left.
 Status compact(const std::string& path) {
   {
-    FATCTX_ASSIGN(const Container container, Container::open(path));
-    if (container.report().generation < 2) return Done{};
+    FATCTX_ASSIGN(const Container container, open_whole(path));
+    if (open_report(container).generation < 2) return Done{};
   }
   auto rewritten = rewrite_container(path, path);
   if (!rewritten.ok()) return std::move(rewritten).error();
@@ -287,9 +288,9 @@ Status compact(const std::string& path) {
 }
 
 Status read_records(const std::string& path, CtxGenResult& result) {
-  FATCTX_ASSIGN(const Container container, Container::open(path));
-  result.container_size = container.report().file_size;
-  for (const RecordInfo& record : container.records()) {
+  FATCTX_ASSIGN(const Container container, open_whole(path));
+  result.container_size = open_report(container).file_size;
+  for (const RecordInfo& record : all_records(container)) {
     result.records.push_back({.name = std::string(record.name),
                               .type = record.type,
                               .target = record.key.backend.empty() ? std::string() : target_text(record.key),
@@ -324,7 +325,7 @@ Device device_of_target(const SelectionKey& key) {
 // Explains which records this machine chooses. If it has no device of theirs, explains it for the device that the first
 // of them was compiled for.
 void tell_choice(const CtxGenPlan& plan, const Container& container, const Detection& detection, CtxGenResult& result) {
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = all_candidates(container);
   Device device =
       plan.provider.is_reference() ? device_of_runtime(result.engine.runtime) : device_for(detection, candidates);
   auto selection = container.select(device, {});
@@ -349,10 +350,10 @@ Status tell_provenance(const CtxGenPlan& plan, const std::string& path, CtxGenRe
                                             device.part.value_or("a part that is not known"),
                                             device.arch.value_or("arch not known"), table.version()));
   }
-  FATCTX_ASSIGN(const Container container, Container::open(path));
+  FATCTX_ASSIGN(const Container container, open_whole(path));
   FATCTX_ASSIGN(const AskedDevice asked, asked_device({}));
   const Detection& detection = asked.detection;
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = all_candidates(container);
   const Device& device = device_for(detection, candidates);
   result.provenance.push_back(fmt::format("this machine: {} {} (known by {})", device.backend,
                                           device.arch.value_or("unknown"), detection.decided_by));

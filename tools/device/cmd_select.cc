@@ -15,6 +15,7 @@
 #include "tools/cli/find_record.h"
 #include "tools/cli/print.h"
 #include "tools/cli/recording.h"
+#include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 #include "tools/device/coverage.h"
 
@@ -38,7 +39,7 @@ struct SelectOptions {
 
 // Prints the coverage of the listed devices, or of all known ones. Fails if a listed device gets no record.
 Result<ExitCode> run_coverage(const SelectOptions& options, const Container& container, const SelectPolicy& policy) {
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = all_candidates(container);
   std::vector<NamedDevice> listed;
   if (!options.require_coverage.empty()) {
     FATCTX_ASSIGN(listed, listed_devices(options.require_coverage, options.device, *policy.soc_table));
@@ -72,9 +73,9 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   FATCTX_ASSIGN(const AskedDevice asked, device_of(options, matrix));
   const bool next = options.on_damage == "next";
   // A checked record is built in memory if it cannot be memory-mapped, and is freed when the command ends.
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
-                                                                          .generation = options.generation}));
-  const std::vector<Candidate> candidates = container.candidates();
+  FATCTX_ASSIGN(const Container container, open_whole(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
+                                                                     .generation = options.generation}));
+  const std::vector<Candidate> candidates = all_candidates(container);
   const Device& device = device_for(asked.detection, candidates);
   SelectPolicy policy = options.policy;
   policy.allow_generic = !options.no_generic;

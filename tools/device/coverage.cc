@@ -185,7 +185,7 @@ Json coverage_json(const Container& container, std::span<const CoveredDevice> de
                     {"code", covered ? Json() : Json(selection.vendor_code)}});
   }
   return {{"schema", "fatctx.coverage/1"},
-          {"container", container.report().path},
+          {"container", container.path()},
           {"covered", devices.size() - uncovered_count(devices)},
           {"devices", std::move(rows)}};
 }

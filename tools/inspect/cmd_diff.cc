@@ -11,6 +11,7 @@
 #include "tools/cli/made_flag.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 
@@ -138,8 +139,8 @@ std::string report_text(const DiffReport& report) {
 }
 
 Result<ExitCode> run_diff(const DiffFlags& flags) {
-  FATCTX_ASSIGN(const Container before, Container::open(flags.before, {.max_made_bytes = flags.max_made_bytes}));
-  FATCTX_ASSIGN(const Container after, Container::open(flags.after, {.max_made_bytes = flags.max_made_bytes}));
+  FATCTX_ASSIGN(const Container before, open_whole(flags.before, {.max_made_bytes = flags.max_made_bytes}));
+  FATCTX_ASSIGN(const Container after, open_whole(flags.after, {.max_made_bytes = flags.max_made_bytes}));
   ProgressLine line("compare");
   FATCTX_ASSIGN(const DiffReport report, diff(before, after, line.callback()));
   print_result(flags.json ? to_json(report) + "\n" : report_text(report));

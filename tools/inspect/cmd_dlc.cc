@@ -15,6 +15,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
+#include "tools/cli/whole_container.h"
 #include "tools/inspect/dlc_text.h"
 
 namespace fatctx::tools {
@@ -44,7 +45,7 @@ Result<std::optional<Container>> container_of(const DlcOptions& options) {
   std::optional<Container> none;
   const auto dlc = is_dlc(options.path);
   if (!dlc.ok() || dlc.value()) return none;
-  auto opened = Container::open(options.path);
+  auto opened = open_whole(options.path);
   if (opened.ok()) return std::optional<Container>(std::move(opened).value());
   const ErrorCode code = opened.error().code;
   if (code == ErrorCode::kBadMagic || code == ErrorCode::kTruncated) return none;

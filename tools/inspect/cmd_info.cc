@@ -19,6 +19,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/recording.h"
 #include "tools/cli/trust_flags.h"
+#include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 #include "tools/inspect/info_text.h"
 #include "tools/inspect/known_file.h"
@@ -86,7 +87,7 @@ Result<std::string> detection_text(const Container& container, const std::string
   DeviceFlags flags;
   flags.device = device;
   FATCTX_ASSIGN(const AskedDevice asked, asked_device(flags));
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = all_candidates(container);
   const Device& found = device_for(asked.detection, candidates);
   const SelectPolicy policy{.soc_table = asked.table};
   FATCTX_ASSIGN(const Selection selection, container.select(found, policy));
@@ -99,7 +100,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     return Error{ErrorCode::kInvalidArgument, "info needs a FILE, or --layout; see: fatctx info --help"};
   }
   FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
-  auto opened = Container::open(options.path, open);
+  auto opened = open_whole(options.path, open);
   if (!opened.ok()) return no_container(options, std::move(opened).error());
   const Container container = std::move(opened).value();
 
@@ -143,7 +144,7 @@ Result<ExitCode> run_info(const InfoOptions& options) {
       sections.push_back(std::move(text));
     }
     if (sections.empty()) {
-      sections = {header_text(container, description) + degraded_text(container.report()),
+      sections = {header_text(container, description) + degraded_text(open_report(container)),
                   record_table_text(container)};
     }
     for (std::size_t i = 0; i < sections.size(); ++i) print_result((i == 0 ? "" : "\n") + sections[i]);

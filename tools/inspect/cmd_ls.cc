@@ -10,6 +10,7 @@
 #include "fatctx/open_options.h"
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 
@@ -51,8 +52,8 @@ Json records_json(const std::vector<RecordInfo>& records) {
 Result<ExitCode> run_ls(const LsOptions& options) {
   OpenOptions open;
   open.generation = options.generation;
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
-  const auto records = container.records();
+  FATCTX_ASSIGN(const Container container, open_whole(options.path, open));
+  const auto records = all_records(container);
   const std::vector<RecordInfo> listed(records.begin(), records.end());
   if (options.json) {
     print_result(json_text(records_json(listed)));

@@ -19,6 +19,7 @@
 #include "tools/cli/recording.h"
 #include "tools/cli/threads_flag.h"
 #include "tools/cli/trust_flags.h"
+#include "tools/cli/whole_container.h"
 #include "tools/inspect/findings.h"
 #include "tools/wrap/onnx_fit.h"
 
@@ -73,7 +74,7 @@ Result<VerifyReport> check(const VerifyFlags& flags) {
     FATCTX_ASSIGN(options.range, parse_range(flags.range));
   }
   if (flags.record.empty()) return verify_file(flags.path, options, open);
-  FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
+  FATCTX_ASSIGN(const Container container, open_whole(flags.path, open));
   FATCTX_ASSIGN(const RecordInfo record, find_record(container, flags.record));
   return container.verify_record(record.id, options);
 }
@@ -152,7 +153,7 @@ Result<ExitCode> run_fit(const VerifyFlags& flags) {
   FATCTX_ASSIGN(OpenOptions open, open_options(flags.trust, flags.generation));
   open.max_made_bytes = flags.max_made_bytes;
   open.max_copied_bytes = std::numeric_limits<std::uint64_t>::max();  // for thin DLCs, which are compared and dropped
-  FATCTX_ASSIGN(const Container container, Container::open(flags.path, open));
+  FATCTX_ASSIGN(const Container container, open_whole(flags.path, open));
   ProgressLine line("verify");
   FATCTX_ASSIGN(const OnnxFit fit, fit_of_onnx(container, flags.onnx, line.callback()));
   for (const std::string& note : fit.notes) print_note(escaped("note: " + note));

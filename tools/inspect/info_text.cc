@@ -10,6 +10,7 @@
 #include "fatctx/layout.h"
 #include "tools/cli/print.h"
 #include "tools/cli/trust_flags.h"
+#include "tools/cli/whole_container.h"
 #include "tools/facts/provider_options.h"
 #include "tools/facts/quant_facts.h"
 
@@ -171,7 +172,7 @@ std::string earlier_text(const OpenReport& report) {
 }  // namespace
 
 std::string header_text(const Container& container, const ContainerDescription& description) {
-  const OpenReport& report = container.report();
+  const OpenReport& report = open_report(container);
   Block block;
   block.add("file", report.path);
   block.add("model", description.name.empty() ? "(no name)" : description.name);
@@ -190,8 +191,8 @@ std::string header_text(const Container& container, const ContainerDescription& 
   if (report.signed_file) block.add("signature", signature_text(report.key_id, report.signature_verified));
   if (!report.earlier_generations.empty()) block.add("earlier", earlier_text(report));
   block.add("size", size_text(report.file_size));
-  block.add("records", fmt::format("{}", container.records().size()));
-  add_sharing(block, container.records());
+  block.add("records", fmt::format("{}", all_records(container).size()));
+  add_sharing(block, all_records(container));
   if (report.dead_bytes != 0) {
     block.add("dead", fmt::format("{} that no record uses any more; `fatctx compact` gives them back",
                                   size_text(report.dead_bytes)));
@@ -226,8 +227,8 @@ std::string record_table_text(const Container& container) {
                {"bytes", Align::kRight},
                {"offset", Align::kRight},
                {"weights and sharing"}});
-  const SharedBytes shared(container.records());
-  for (const RecordInfo& record : container.records()) {
+  const SharedBytes shared(all_records(container));
+  for (const RecordInfo& record : all_records(container)) {
     const bool targeted = record.type == RecordType::kContextBinary;
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", short_size_text(record.size_bytes),
@@ -253,9 +254,9 @@ std::string binaries_text(const Container& container) {
                {"variant"},
                {"size", Align::kRight},
                {"sharing"}});
-  const SharedBytes shared(container.records());
+  const SharedBytes shared(all_records(container));
   bool any = false;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type != RecordType::kContextBinary) continue;
     const SelectionKey& key = record.key;
     table.add_row({std::string(record.name), text_or_dash(key.backend), text_or_dash(key.arch),
@@ -270,9 +271,9 @@ std::string binaries_text(const Container& container) {
 // Returns a table of the records of one type: name, size and how they are stored and shared.
 std::string plain_records_text(const Container& container, RecordType type) {
   Table table({{"name"}, {"size", Align::kRight}, {"sharing"}});
-  const SharedBytes shared(container.records());
+  const SharedBytes shared(all_records(container));
   bool any = false;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type != type) continue;
     table.add_row(
         {std::string(record.name), short_size_text(record.size_bytes), storage_text(record, container, shared)});
@@ -283,10 +284,10 @@ std::string plain_records_text(const Container& container, RecordType type) {
 
 // Returns a line for a container without weight blobs whose binaries store bytes of each other; else empty.
 std::string shared_without_blob(const Container& container) {
-  const SharedBytes shared(container.records());
+  const SharedBytes shared(all_records(container));
   std::size_t binaries = 0;
   std::size_t sharing = 0;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type == RecordType::kWeightBlob) return {};
     if (record.type != RecordType::kContextBinary) continue;
     ++binaries;
@@ -308,7 +309,8 @@ std::string parts_text(const Container& container) {
 
 std::string extents_text(const Container& container) {
   Table table({{"offset"}, {"bytes", Align::kRight}, {"holds"}, {"generation", Align::kRight}, {"records"}});
-  for (const FileExtent& extent : file_extents(container)) {
+  const std::vector<FileExtent> extents = file_extents(container).value();  // open_whole() opened it
+  for (const FileExtent& extent : extents) {
     table.add_row({offset_text(extent.range.offset), grouped(extent.range.size), std::string(extent.kind),
                    extent.segment ? fmt::format("{}", extent.generation) : "", names_of(container, extent.records)});
   }
@@ -316,9 +318,9 @@ std::string extents_text(const Container& container) {
 }
 
 std::string record_details_text(const Container& container, const ContainerDescription& description) {
-  const SharedBytes shared(container.records());
+  const SharedBytes shared(all_records(container));
   std::string out;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     Block block;
     block.add("record", fmt::format("{}", record.id));
     block.add("type", record_type_name(record.type));

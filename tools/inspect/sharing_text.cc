@@ -13,6 +13,7 @@
 
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 namespace {
@@ -122,7 +123,7 @@ class ReportText {
   // Returns a line for each weight blob. Binaries that refer to it share it without bytes of their own.
   [[nodiscard]] std::string references() const {
     std::map<std::uint32_t, std::vector<std::uint32_t>> users;
-    for (const RecordInfo& record : container_.records()) {
+    for (const RecordInfo& record : all_records(container_)) {
       for (const std::uint32_t weights : record.weights) users[weights].push_back(record.id);
     }
     std::string text;

@@ -19,6 +19,7 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
+#include "tools/cli/whole_container.h"
 #include "tools/pack/gather.h"
 #include "tools/pack/record_flags.h"
 
@@ -52,7 +53,7 @@ Status adopt_weights(const Container& container, ManifestRecord& added) {
   PackRecord& record = added.record;
   if (record.type != RecordType::kContextBinary || !record.weights.empty()) return Done{};
   std::optional<WeightNames> agreed;
-  for (const RecordInfo& there : container.records()) {
+  for (const RecordInfo& there : all_records(container)) {
     if (there.type != RecordType::kContextBinary || there.key.group != record.key.group ||
         there.key.unit != record.key.unit) {
       continue;
@@ -76,7 +77,7 @@ void leave_out_known_models(const Container& container, Manifest& manifest) {
   std::erase_if(manifest.records, [&](const ManifestRecord& added) {
     if (added.record.type != RecordType::kWrapperModel || !added.record.source.path.empty()) return false;
     const Hash128 hash = content_hash(added.record.source.bytes);
-    const auto records = container.records();
+    const auto records = all_records(container);
     return std::any_of(records.begin(), records.end(), [&](const RecordInfo& there) {
       return there.type == RecordType::kWrapperModel && there.hash == hash;
     });
@@ -86,7 +87,7 @@ void leave_out_known_models(const Container& container, Manifest& manifest) {
 // Returns the groups of context binaries and weight blobs; other records are ignored.
 std::set<std::string> groups_of(const Container& container) {
   std::set<std::string> groups;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     const bool grouped = record.type == RecordType::kContextBinary || record.type == RecordType::kWeightBlob;
     if (grouped && !record.key.group.empty()) groups.emplace(record.key.group);
   }
@@ -105,7 +106,7 @@ Status settle_names(const Container& container, RecordFlags& flags) {
   if (groups.size() == 1) flags.group = *groups.begin();
   if (groups.size() < 2) return Done{};
   return invalid_argument(fmt::format("{}: has the groups \"{}\"; say with --group which one it is for",
-                                      container.report().path, fmt::join(groups, "\", \"")));
+                                      container.path(), fmt::join(groups, "\", \"")));
 }
 
 // Adds a note for each new group, because selection never mixes groups, and weights of another group are not
@@ -180,8 +181,8 @@ Result<ExitCode> run_append(AppendFlags flags) {
   std::vector<std::string> notes;
   std::optional<Manifest> manifest;
   {
-    FATCTX_ASSIGN(const Container container, Container::open(flags.container));
-    for (const RecordInfo& record : container.records()) {
+    FATCTX_ASSIGN(const Container container, open_whole(flags.container));
+    for (const RecordInfo& record : all_records(container)) {
       if (record.type == RecordType::kWeightBlob) flags.records.known_weights.emplace(record.name);
     }
     const bool by_flags = flags.records.manifest.empty();

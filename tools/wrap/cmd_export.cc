@@ -24,6 +24,7 @@
 #include "tools/cli/find_record.h"
 #include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
+#include "tools/cli/whole_container.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_embedded.h"
 #include "tools/onnx/onnx_import.h"
@@ -129,7 +130,7 @@ Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& cont
     records.push_back(record);
   }
   if (options.weights.empty()) {
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : all_records(container)) {
       if (record.type == RecordType::kWeightBlob) records.push_back(record);
     }
   }
@@ -165,7 +166,7 @@ Result<OnnxPlaces> places_of(const ExportOptions& options, const Container& cont
 }
 
 Result<ExitCode> run_export_dlc(const ExportOptions& options) {
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const Container container, open_whole(options.path));
   auto made = export_dlc(container, options.layout, options.output, options.force);
   if (!made.ok() && made.error().code == ErrorCode::kExists) {
     return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
@@ -184,7 +185,7 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
   if (!options.force && fs::exists(fs::symlink_status(options.output, status))) {
     return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", options.output)};
   }
-  FATCTX_ASSIGN(const Container container, Container::open(options.path));
+  FATCTX_ASSIGN(const Container container, open_whole(options.path));
   FATCTX_ASSIGN(const OnnxModel model, read_onnx(options.model));
   std::string file;
   if (!options.attached) {
@@ -209,7 +210,7 @@ Result<ExitCode> run_export_onnx(const ExportOptions& options) {
     return ExitCode::kOk;
   }
   print_note(escaped(fmt::format("{}: {} tensors are in {}", options.output, pointed.value().tensors, file)));
-  if (!container.report().sealed) {
+  if (!open_report(container).sealed) {
     print_note(
         escaped(fmt::format("note: {} is not sealed; packing again may move the data, and the "
                             "model must then be exported again",

@@ -30,6 +30,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/recording.h"
 #include "tools/cli/same_bytes.h"
+#include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 #include "tools/facts/qnn_json.h"
 #include "tools/facts/spill_fill.h"
@@ -79,7 +80,7 @@ constexpr std::size_t kNamed = 4;  // records that an error names
 // Returns the error if the device gets no record. A machine that only writes models seldom is the device.
 Error no_record(const Container& container, const WrapOptions& options) {
   std::vector<std::string> names;
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type == RecordType::kContextBinary) names.emplace_back(record.name);
   }
   const std::string why = fmt::format("`fatctx select {}` tells why", options.path);
@@ -105,7 +106,7 @@ Result<RecordInfo> asked_record(const Container& container, const WrapOptions& o
   SelectPolicy policy;
   policy.group = options.group;
   policy.soc_table = asked.table;
-  const std::vector<Candidate> candidates = container.candidates();
+  const std::vector<Candidate> candidates = all_candidates(container);
   FATCTX_ASSIGN(const Selection selection, container.select(device_for(asked.detection, candidates), policy));
   if (selection.chosen.empty()) return no_record(container, options);
   if (selection.chosen.size() == 1) return container.record(selection.chosen.front());
@@ -256,7 +257,7 @@ Result<std::optional<RecordInfo>> wanted_model(const Container& container, const
   for (const DescribedOption& option : said == nullptr ? std::vector<DescribedOption>() : said->options) {
     if (option.owner != kEpContextOwner || option.key != kWholeModelFact) continue;
     ++stated;
-    for (const RecordInfo& other : container.records()) {
+    for (const RecordInfo& other : all_records(container)) {
       if (other.type != RecordType::kWrapperModel || to_hex(other.hash.bytes) != option.value) continue;
       if (!options.model.empty() && options.model != other.name) continue;
       models.push_back(other);  // others of the same bytes are the same model
@@ -356,12 +357,12 @@ Result<Wrapped> wrap(const WrapOptions& options) {
   // The bytes are copied into a file anyway, so a view of them may be a copy.
   OpenOptions open;
   open.max_copied_bytes = std::numeric_limits<std::uint64_t>::max();
-  FATCTX_ASSIGN(const Container container, Container::open(options.path, open));
+  FATCTX_ASSIGN(const Container container, open_whole(options.path, open));
   FATCTX_ASSIGN(const RecordInfo record, asked_record(container, options));
   FATCTX_TRY(check_record(record));
   FATCTX_ASSIGN(const ContainerDescription description, container.describe());
   if (wish.max_size == 0) {
-    auto group = spill_fill_of_group(container.records(), description, record);
+    auto group = spill_fill_of_group(all_records(container), description, record);
     if (!group.ok()) return in_context(std::move(group).error(), options.path);
     wish.group_max_size = group.value();
   }

@@ -14,6 +14,7 @@
 
 #include "fatctx/content_hash.h"
 #include "tools/cli/same_bytes.h"
+#include "tools/cli/whole_container.h"
 #include "tools/onnx/ep_context_facts.h"
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_import.h"
@@ -72,7 +73,7 @@ class Fitting {
     const auto same = [&](const RecordInfo& record) {
       return record.type == RecordType::kWrapperModel && record.hash == hash;
     };
-    if (std::any_of(container_.records().begin(), container_.records().end(), same)) return Done{};
+    if (std::any_of(all_records(container_).begin(), all_records(container_).end(), same)) return Done{};
     const auto is_whole = [](const DescribedOption& option) {
       return option.owner == kEpContextOwner && option.key == kWholeModelFact;
     };
@@ -146,7 +147,7 @@ class Fitting {
       return "is a multi-SoC DLC, and no record; compare it with what `fatctx export --dlc` writes";
     }
     std::vector<std::string> sizes;
-    for (const RecordInfo& record : container_.records()) {
+    for (const RecordInfo& record : all_records(container_)) {
       if (record.type == RecordType::kContextBinary) sizes.push_back(fmt::format("{}", record.size_bytes));
     }
     return fmt::format("has {} bytes, and no context binary has that many ({})", size,
@@ -162,7 +163,7 @@ class Fitting {
     std::uint64_t farthest = 0;
     bool failed = false;
     bool compared = false;
-    for (const RecordInfo& record : container_.records()) {
+    for (const RecordInfo& record : all_records(container_)) {
       if (record.type != RecordType::kContextBinary || !record.supported || record.size_bytes != size) continue;
       const auto difference = compare(record);
       compared = true;
@@ -190,7 +191,7 @@ class Fitting {
   template <typename Compare>
   std::vector<RecordInfo> records_in_dlc(std::uint64_t size, const Compare& differs) {
     std::vector<RecordInfo> found;
-    for (const RecordInfo& record : container_.records()) {
+    for (const RecordInfo& record : all_records(container_)) {
       if (record.type != RecordType::kContextBinary || !record.supported || record.weights.empty()) continue;
       const auto thin = thin_payload(container_, record);
       if (!thin.ok() || thin.value().size_bytes() != size) continue;  // a DLC that cannot be made equals none
@@ -330,15 +331,15 @@ class Fitting {
 
   // Returns true for the same file, or a copy of it: the table of contents identifies a container.
   bool is_this(const Container& other) const {
-    const OpenReport here = container_.report();
-    const OpenReport there = other.report();
+    const OpenReport here = open_report(container_);
+    const OpenReport there = open_report(other);
     return there.uuid == here.uuid && there.generation == here.generation && there.toc_hash == here.toc_hash;
   }
 
   // Checks that the container that the node names, or carries, is this one.
   void check_container(const OnnxEpContext& node) {
     if (node.embedded) {
-      const auto inside = Container::open(Source::of_memory(std::as_bytes(std::span(node.payload))));
+      const auto inside = open_whole(Source::of_memory(std::as_bytes(std::span(node.payload))));
       if (inside.ok() && is_this(inside.value())) return;
       find(ErrorCode::kBadReference, node.name,
            inside.ok() ? "carries another container" : fmt::format("carries no container: {}", inside.error().message));
@@ -346,7 +347,7 @@ class Fitting {
     }
     const auto file = file_of(node);
     if (!file) return;
-    const auto named = Container::open(*file);
+    const auto named = open_whole(*file);
     if (named.ok() && is_this(named.value())) return;
     find(ErrorCode::kBadReference, node.name,
          named.ok() ? fmt::format("names \"{}\", which is another container", node.cache)
@@ -382,7 +383,7 @@ class Fitting {
   std::map<std::string_view, std::vector<RecordInfo>> own_units(const OnnxEpContext& node) {
     std::map<std::string_view, std::vector<RecordInfo>> units;
     std::set<std::string_view> groups;
-    for (const RecordInfo& record : container_.records()) {
+    for (const RecordInfo& record : all_records(container_)) {
       if (record.type != RecordType::kContextBinary || record.key.backend != kOwnBackend) continue;
       groups.insert(record.key.group);
       if (node.fatctx_group.empty() || record.key.group == node.fatctx_group) units[record.key.unit].push_back(record);
@@ -394,7 +395,7 @@ class Fitting {
       find(ErrorCode::kBadReference, node.name,
            fmt::format("its fatctx_group is \"{}\", and {} has no context binary for \"{}\" in that group, only in: "
                        "\"{}\" (a session may name one in the provider option \"group\"); {}",
-                       node.fatctx_group, container_.report().path, kOwnBackend, fmt::join(groups, "\", \""),
+                       node.fatctx_group, container_.path(), kOwnBackend, fmt::join(groups, "\", \""),
                        kOtherCompilation));
     }
     return units;
@@ -419,7 +420,7 @@ class Fitting {
     }
     find(ErrorCode::kBadReference, node.name,
          fmt::format("its fatctx_digest is {}, and graph \"{}\" of {} has {}: {}", node.fatctx_digest,
-                     records.front().key.unit, container_.report().path, fmt::join(theirs, ", "), kOtherCompilation),
+                     records.front().key.unit, container_.path(), fmt::join(theirs, ", "), kOtherCompilation),
          &records.front());
     return {};
   }

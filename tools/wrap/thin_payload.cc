@@ -1,4 +1,5 @@
 #include "tools/wrap/thin_payload.h"
+#include "tools/cli/whole_container.h"
 
 #include <algorithm>
 #include <fstream>
@@ -17,7 +18,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 std::vector<std::string> weight_names(const Container& container, const RecordInfo& record) {
   std::vector<std::string> names;
-  for (const RecordInfo& one : container.records()) {
+  for (const RecordInfo& one : all_records(container)) {
     const bool used = std::find(record.weights.begin(), record.weights.end(), one.id) != record.weights.end();
     if (used) names.emplace_back(one.name);
   }

@@ -24,7 +24,7 @@ typedef struct fatctx_open_options {
   uint32_t refuse_symlinks;  // 0
   uint32_t require_local;    // refuse network and FUSE file systems with remote_filesystem; 0
   uint32_t file_mapping;     // FATCTX_FILE_MAPPING_...; FATCTX_FILE_MAPPING_AUTO
-  uint32_t reserved;
+  uint32_t strict;           // check the whole table of contents, also a large one; 0: its rows when they are used
   fatctx_mapping_provider mapping_provider;  // {0}: the system
   fatctx_view_allocator allocator;           // not {0}: views are placed in its memory
   uint64_t max_copied_bytes;                 // memory that composed views may take together; 0
@@ -48,9 +48,9 @@ typedef struct fatctx_open_options {
 // for all _init functions. Does nothing for null.
 FATCTX_API void fatctx_open_options_init(fatctx_open_options* options, size_t struct_size);
 
-// Opens `path`, or joins this process's existing mapping of the same file. Reads the header and the table of contents,
-// never payload. `options`: null for the defaults, in all functions that take options.
-// Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
+// Opens `path`, or joins this process's existing mapping of the same file. Reads the header and the table of contents
+// (of one larger than 64 KiB, the head), never payload. `options`: null for the defaults, in all functions that take
+// options. Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
 //         checksum_mismatch, limit_exceeded, bad_reference, changed, remote_filesystem, copy_not_allowed, no_resource,
 //         out_of_memory.
 FATCTX_API int32_t fatctx_container_open(const char* path, const fatctx_open_options* options,
@@ -112,7 +112,8 @@ typedef struct fatctx_open_report {  // a report of an open
   // Feature bits of a newer version, whose fields this library does not read: "ro_compat 0x4, compat 0x1"; empty: none.
   fatctx_text newer_features;
 } fatctx_open_report;
-// Gets the report of the open. Lifetime: texts and arrays borrow from `container`.
+// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of a table of contents
+// of which the open has read only the head.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
 
 #ifdef __cplusplus

@@ -20,7 +20,22 @@ Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
 }
 
 CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again)
-    : file_(file), toc_(toc), budget_(budget), again_(again), hashes_(file, toc, budget), held_(kHeldLeaves) {}
+    : file_(file),
+      toc_(toc),
+      segments_(toc),
+      budget_(budget),
+      again_(again),
+      hashes_(file, toc, budget),
+      held_(kHeldLeaves) {}
+
+CheckedBytes::CheckedBytes(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, WorkBudget budget)
+    : file_(file),
+      toc_(toc),
+      segments_(toc, record),
+      budget_(budget),
+      again_(Again::kCompare),
+      hashes_(file, toc, budget),
+      held_(kHeldLeaves) {}
 
 void CheckedBytes::rest() noexcept {
   for (Held& held : held_) held = Held();
@@ -58,9 +73,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
 }
 
 Status CheckedBytes::read(ByteRange range, const StreamSink& sink) {
-  const auto next = std::upper_bound(toc_.segments.begin(), toc_.segments.end(), range.offset,
-                                     [](std::uint64_t at, const Segment& segment) { return at < segment.offset; });
-  const auto segment = static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
+  const std::uint32_t segment = segments_.at(range.offset);
   std::uint64_t at = range.offset - toc_.segments[segment].offset;
   for (std::uint64_t left = range.size; left != 0;) {
     const std::uint64_t skipped = at & (kLeafSize - 1);

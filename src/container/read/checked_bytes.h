@@ -8,6 +8,7 @@
 #include "container/format/codec.h"
 #include "container/read/leaves.h"
 #include "container/read/parse.h"
+#include "container/read/pieces.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -28,7 +29,10 @@ class CheckedBytes {
     kTrust,    // a leaf is compared once and then trusted: for callers that verify the whole at the end
   };
   // The caller counts the bytes that it requests; this object counts the bytes beside them, read for a comparison.
+  // Requires: the table is whole.
   CheckedBytes(const mapping::OsFile& file, const Toc& toc, WorkBudget budget, Again again = Again::kCompare);
+  // The same for the segments of one record.
+  CheckedBytes(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, WorkBudget budget);
 
   // Hands on `range` of the file in pieces of at most one leaf. Requires: it is inside one payload or packed segment.
   // Errors: checksum_mismatch (F26: bytes or leaf hashes damaged), truncated, io; limit_exceeded (WorkBudget); those of
@@ -49,6 +53,7 @@ class CheckedBytes {
 
   const mapping::OsFile& file_;
   const Toc& toc_;
+  SegmentFinder segments_;
   WorkBudget budget_;
   Again again_;
   LeafHashes hashes_;

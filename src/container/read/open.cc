@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "container/format/copy_out.h"
+#include "container/format/hash.h"
 #include "container/read/pieces.h"
 #include "container/read/record_hasher.h"
 #include "container/read/record_stream.h"
 #include "container/read/tensor_table_format.h"
+#include "container/read/toc_head.h"
 
 namespace fatctx::container {
 
@@ -78,21 +80,52 @@ Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size)
 
 namespace {
 
-// Reads the table that `header` names.
-Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust) {
+// Reads the head of the table that `header` names, and no row.
+Result<OpenedToc> read_named_head(const mapping::OsFile& file, const Header& header, const Trust& trust) {
   OpenedToc opened;
   opened.header = header;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(header.toc_size));
+  opened.whole = false;
+  Toc& toc = opened.toc;
+  toc.bytes = RawArray<std::byte>(static_cast<std::size_t>(header.toc_size));
+  const auto head = toc.bytes.make_for_overwrite(0, static_cast<std::size_t>(header.toc_head_size));
+  const auto read = [&](std::size_t copy) {
+    return file.read_at(header.toc_offset[copy], head).ok() && hash128(head) == header.toc_hash;
+  };
+  if (!read(0)) {
+    opened.header.degraded |= kDegradedToc0;
+    toc.copy = 1;
+    if (!read(1)) {
+      return Error{ErrorCode::kChecksumMismatch,
+                   "both copies of the table of contents are damaged",
+                   {.file_offset = header.toc_offset[0], .rule = "F13"}};
+    }
+  }
+  FATCTX_TRY(check_trust_in_head(opened.header, head, trust));
+  FATCTX_ASSIGN(toc.head, parse_toc_head(head, opened.header, toc.copy));
+  size_toc(toc, opened.header);
+  toc.authenticated = trust.wants_signature();
+  return opened;
+}
+
+// Reads the table that `header` names.
+Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& header, const Trust& trust,
+                                 TocPart part = TocPart::kAll) {
+  const bool large = header.toc_size > kSmallTocSize;
+  if (part == TocPart::kHead || (part == TocPart::kHeadIfLarge && large)) return read_named_head(file, header, trust);
+  OpenedToc opened;
+  opened.header = header;
+  RawArray<std::byte> bytes(static_cast<std::size_t>(header.toc_size));
+  const auto into = bytes.make_for_overwrite(0, bytes.size());
   int copy = 0;
-  const Status first = file.read_at(header.toc_offset[0], bytes);
-  if (!first.ok() || !toc_matches(bytes, header)) {
+  const Status first = file.read_at(header.toc_offset[0], into);
+  if (!first.ok() || !toc_matches(into, header)) {
     opened.header.degraded |= kDegradedToc0;
     std::vector<std::byte> second(bytes.size());
     FATCTX_TRY(file.read_at(header.toc_offset[1], second));
     if (toc_matches(second, header)) {
-      bytes = std::move(second);
+      std::copy(second.begin(), second.end(), into.begin());
       copy = 1;
-    } else if (first.ok() && mend_toc(bytes, second, header)) {  // each copy has the pages that the other one lacks
+    } else if (first.ok() && mend_toc(into, second, header)) {  // each copy has the pages that the other one lacks
       opened.header.degraded |= kDegradedToc1;
     } else {
       return Error{ErrorCode::kChecksumMismatch,
@@ -100,7 +133,7 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
                    {.file_offset = header.toc_offset[0], .rule = "F13"}};
     }
   }
-  FATCTX_TRY(check_trust(opened.header, bytes, trust));
+  FATCTX_TRY(check_trust(opened.header, into, trust));
   FATCTX_ASSIGN(opened.toc, parse_toc(std::move(bytes), opened.header, copy));
   opened.toc.authenticated = trust.wants_signature();
   return opened;
@@ -126,13 +159,15 @@ bool name_the_same(const Header& a, const Header& b) {
 
 // Implements read_generation() for a header that was read already.
 Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFile& file, std::uint64_t file_size,
-                                     std::uint64_t generation, const Trust& trust) {
+                                     std::uint64_t generation, const Trust& trust, TocPart part) {
   FATCTX_ASSIGN(const Header newest_header, parse_header(header_bytes, file_size));
-  if (generation == 0 || generation == newest_header.generation) return read_named_toc(file, newest_header, trust);
+  if (generation == 0 || generation == newest_header.generation) {
+    return read_named_toc(file, newest_header, trust, part);
+  }
   auto previous = parse_previous_header(header_bytes, file_size, generation);
   if (trust.wants_signature()) {  // its own slot names it, so no newer table must be trusted
     if (!previous.ok()) return std::move(previous).error();
-    if (previous.value()) return read_named_toc(file, *previous.value(), trust);
+    if (previous.value()) return read_named_toc(file, *previous.value(), trust, part);
   }
   FATCTX_ASSIGN(const OpenedToc newest, read_named_toc(file, newest_header, {}));
   const std::vector<Generation>& there = newest.toc.generations;
@@ -155,7 +190,7 @@ Result<OpenedToc> read_generation_of(ByteView header_bytes, const mapping::OsFil
   }
   header.tail_bytes = 0;  // later generations are stored there
   header.degraded &= ~static_cast<std::uint32_t>(kDegradedToc0 | kDegradedToc1);
-  return read_named_toc(file, header, trust);
+  return read_named_toc(file, header, trust, part);
 }
 
 // Reads the header and returns the result of `parse`. A reader that stalls while others commit gets pages of several
@@ -212,16 +247,16 @@ Result<bool> holds_table(const mapping::OsFile& file, const Generation& generati
 }
 
 Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size, std::uint64_t generation,
-                                  const Trust& trust) {
+                                  const Trust& trust, TocPart part) {
   HeaderBytes header;
   FATCTX_TRY(header.read(file, file_size));
-  return read_generation_of(header.view(), file, file_size, generation, trust);
+  return read_generation_of(header.view(), file, file_size, generation, trust, part);
 }
 
 Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity, std::uint64_t generation,
-                               const Trust& trust) {
+                               const Trust& trust, TocPart part) {
   return read_while_it_changes(file, identity, [&](ByteView header) {
-    return read_generation_of(header, file, identity.size, generation, trust);
+    return read_generation_of(header, file, identity.size, generation, trust, part);
   });
 }
 

@@ -11,7 +11,13 @@ namespace fatctx::container {
 struct OpenedToc {
   Header header;
   Toc toc;
+  bool whole = true;  // false: no row is there yet; a PartialToc reads them
 };
+
+// The part of a table that an open reads. A small table is read whole: that costs little, and its errors are errors
+// of the open.
+enum class TocPart { kAll, kHead, kHeadIfLarge };
+inline constexpr std::uint64_t kSmallTocSize = std::uint64_t{64} << 10U;
 
 // Reads the newest table. `file_size` is the size that the caller's stat returned. Copy 1 of the TOC is read only if
 // copy 0 is damaged. Nothing in the table is parsed before `trust` is satisfied. The table is authenticated if `trust`
@@ -24,13 +30,15 @@ struct OpenedToc {
 // have lost theirs. The returned header holds the values of that generation's slot.
 // Errors: also not_found (the generation never existed, or its bytes are gone).
 [[nodiscard]] Result<OpenedToc> read_generation(const mapping::OsFile& file, std::uint64_t file_size,
-                                                std::uint64_t generation, const Trust& trust = {});
+                                                std::uint64_t generation, const Trust& trust = {},
+                                                TocPart part = TocPart::kAll);
 // Reads a generation of a file to which another process may be appending. The file can have grown since `identity` was
 // taken, and its header can name bytes behind that size. A slow read of the header can also mix pages of several
 // generations. Reads again, a bounded number of times, while the file changes; returns an error at once if the file did
 // not change. Updates `identity`.
 [[nodiscard]] Result<OpenedToc> read_growing(const mapping::OsFile& file, mapping::FileIdentity& identity,
-                                             std::uint64_t generation, const Trust& trust = {});
+                                             std::uint64_t generation, const Trust& trust = {},
+                                             TocPart part = TocPart::kAll);
 // Reads only the header, in the same way. Errors: those of parse_header, truncated, io.
 [[nodiscard]] Result<Header> read_growing_header(const mapping::OsFile& file, mapping::FileIdentity& identity);
 // Returns all redundancy that is lost. Unlike an open, this always reads copy 1 of the table. Requires: `header` is

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/raw_array.h"
 #include "container/format/disk_format.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
@@ -140,30 +141,52 @@ struct RecordForm {  // the members that RecordInfo lacks
   bool recipe = false;
 };
 
-// A parsed table of contents. Its strings borrow from `bytes`, and lists of weights from `weight_ids`; both move with
-// it. The number of its allocations does not depend on the number of records.
+struct TableRange {
+  std::uint64_t offset = 0;  // of the first row, in the TOC
+  std::uint64_t count = 0;
+  std::uint64_t entry_size = 0;
+};
+
+// The head of a table of contents: the directory of its tables, and facts about the hashes of its pages.
+struct TocHead {
+  std::array<TableRange, kTableCount> tables = {};
+  std::uint64_t page_count = 0;
+  bool sha256 = false;  // a SHA-256 of each page follows the other hashes, and there are digests of everything
+
+  [[nodiscard]] const TableRange& table(Table which) const noexcept { return tables[static_cast<std::size_t>(which)]; }
+};
+
+// A table of contents: whole, or with only the rows that were needed so far (PartialToc). Its strings borrow from
+// `bytes`, and lists of weights from `weight_ids`; both move with it. The number of its allocations does not depend on
+// the number of records.
 struct Toc {
-  std::vector<std::byte> bytes;
-  std::vector<Segment> segments;
-  std::vector<RecordInfo> records;  // ascending id
-  std::vector<RecordForm> forms;    // one per record
-  std::vector<Slice> slices;
-  std::vector<Reference> references;
-  std::vector<Generation> generations;    // ascending
-  std::vector<std::uint32_t> weight_ids;  // of all records, concatenated
+  RawArray<std::byte> bytes;
+  TocHead head;
+  RawArray<Segment> segments;
+  RawArray<RecordInfo> records;  // ascending id
+  RawArray<RecordForm> forms;    // one per record
+  RawArray<Slice> slices;
+  RawArray<Reference> references;
+  std::vector<Generation> generations;  // ascending; only of a whole table
+  RawArray<std::uint32_t> weight_ids;   // one per reference that names weights
+  // The size of the committed part without the header and without the second copy of the table.
+  std::uint64_t stored_bytes = 0;
   // True if a key that the caller trusts has signed the table. Then payload is compared with SHA-256, which the rows of
   // a signed table contain, and not with XXH3, which an attacker can match.
   bool authenticated = false;
   // True if reserved bytes and bits may be fields of a newer version; as Header::has_newer_fields().
   bool newer_fields = false;
+  // The copy that the bytes are of, or were of at first.
+  int copy = 0;
 
-  // Returns the record with this id; null if there is none.
+  // Returns the record with this id; null if there is none. Requires: the table is whole.
   [[nodiscard]] const RecordInfo* find(std::uint32_t id) const noexcept;
-  // Returns the size of all DEAD segments: nothing refers to them.
+  // Returns the size of all DEAD segments: nothing refers to them. Requires: the table is whole.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
   [[nodiscard]] ByteRange in_file(const Slice& slice) const noexcept {
     return {segments[slice.segment].offset + slice.range.offset, slice.range.size};
   }
+  [[nodiscard]] ByteView bytes_view() const noexcept { return {bytes.data(), bytes.size()}; }
   [[nodiscard]] std::size_t index_of(const RecordInfo& record) const noexcept {
     return static_cast<std::size_t>(&record - records.data());
   }
@@ -175,9 +198,17 @@ struct Toc {
 // `bytes` is then the TOC that `header` names. Both have its size.
 [[nodiscard]] bool mend_toc(std::span<std::byte> bytes, ByteView other, const Header& header) noexcept;
 
+// Sizes the arrays of `toc` by its head, and sets its facts about the header. Makes no row.
+void size_toc(Toc& toc, const Header& header);
+// Checks all rows and makes them. Requires: `toc` has its head and sizes; `bytes` are whole. They need not be its own.
+[[nodiscard]] Status parse_rows(Toc& toc, ByteView bytes, const Header& header, int copy);
+
 // Parses and checks the whole table. Requires: toc_matches. `copy` (0 or 1) tells which copy was read, for offsets in
 // errors.
 // Errors: malformed, unsupported, bad_reference, limit_exceeded.
-[[nodiscard]] Result<Toc> parse_toc(std::vector<std::byte> bytes, const Header& header, int copy);
+[[nodiscard]] Result<Toc> parse_toc(RawArray<std::byte> bytes, const Header& header, int copy);
+[[nodiscard]] inline Result<Toc> parse_toc(ByteView bytes, const Header& header, int copy) {
+  return parse_toc(RawArray<std::byte>(bytes), header, copy);
+}
 
 }  // namespace fatctx::container

@@ -1,12 +1,13 @@
 #include "container/read/pieces.h"
 
+#include <algorithm>
 #include <span>
 
 namespace fatctx::container {
 namespace {
 
 std::span<const Slice> slices_of(const Toc& toc, const RecordInfo& record) {
-  return std::span(toc.slices).subspan(toc.forms[toc.index_of(record)].first_slice, record.slice_count);
+  return std::span<const Slice>(toc.slices).subspan(toc.forms[toc.index_of(record)].first_slice, record.slice_count);
 }
 
 }  // namespace
@@ -53,6 +54,27 @@ ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uin
   const std::uint64_t mask = (std::uint64_t{1} << granule_log2) - 1;
   const std::uint64_t end = last.offset + last.size;
   return {end, ((end + mask) & ~mask) - end};  // at most 2^47 (F22): cannot wrap
+}
+
+SegmentFinder::SegmentFinder(const Toc& toc, const RecordInfo& record) : toc_(toc) {
+  const auto before = [&](std::uint32_t a, std::uint32_t b) { return toc.segments[a].offset < toc.segments[b].offset; };
+  for (const Slice& slice : slices_of(toc, record)) segments_.push_back(slice.segment);
+  if (!std::is_sorted(segments_.begin(), segments_.end(), before)) {
+    std::sort(segments_.begin(), segments_.end(), before);
+  }
+  segments_.erase(std::unique(segments_.begin(), segments_.end()), segments_.end());
+}
+
+std::uint32_t SegmentFinder::at(std::uint64_t file_offset) const noexcept {
+  if (all_) {
+    const auto next = std::upper_bound(toc_.segments.begin(), toc_.segments.end(), file_offset,
+                                       [](std::uint64_t at, const Segment& segment) { return at < segment.offset; });
+    return static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
+  }
+  const auto next =
+      std::upper_bound(segments_.begin(), segments_.end(), file_offset,
+                       [&](std::uint64_t at, std::uint32_t segment) { return at < toc_.segments[segment].offset; });
+  return *(next - 1);
 }
 
 }  // namespace fatctx::container

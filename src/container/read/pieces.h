@@ -29,4 +29,21 @@ struct Piece {
 // as zeros if whole pages are mapped. Empty for other records. May end behind the container.
 [[nodiscard]] ByteRange behind_last_granule(const Toc& toc, const RecordInfo& record, std::uint8_t granule_log2);
 
+// Finds the segment of a byte of the file.
+class SegmentFinder {
+ public:
+  // For every payload segment. Requires: the table is whole. Lifetime: borrows it.
+  explicit SegmentFinder(const Toc& toc) : toc_(toc), all_(true) {}
+  // For the segments of one record.
+  SegmentFinder(const Toc& toc, const RecordInfo& record);
+
+  // Returns the last segment that begins at `file_offset` or before. Requires: there is one.
+  [[nodiscard]] std::uint32_t at(std::uint64_t file_offset) const noexcept;
+
+ private:
+  const Toc& toc_;
+  bool all_ = false;
+  std::vector<std::uint32_t> segments_;  // ascending, as are their offsets
+};
+
 }  // namespace fatctx::container

@@ -120,7 +120,7 @@ std::vector<ByteRange> sources_of(const Toc& toc, const RecordInfo& record) {
 
 Result<Recipe> read_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record,
                            const WorkBudget& budget) {
-  CheckedBytes bytes(file, toc, budget);
+  CheckedBytes bytes(file, toc, record, budget);
   return read_recipe(bytes, toc, record, budget);
 }
 
@@ -149,12 +149,11 @@ Result<Recipe> read_recipe(CheckedBytes& bytes, const Toc& toc, const RecordInfo
 std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record, const Recipe& recipe,
                                         ByteRange part) {
   const Slice& program = toc.slices[toc.forms[toc.index_of(record)].first_slice];
+  const SegmentFinder segments(toc, record);
   std::vector<SegmentLeaves> leaves = {{program.segment, leaves_touched(program.range)}};
   for (const RecipeStep& step : recipe.steps_in(part)) {
     if (step.kind != RecipeStep::Kind::kCopy) continue;
-    const auto next = std::upper_bound(toc.segments.begin(), toc.segments.end(), step.source,
-                                       [](std::uint64_t at, const Segment& segment) { return at < segment.offset; });
-    const auto segment = static_cast<std::uint32_t>(next - toc.segments.begin() - 1);
+    const std::uint32_t segment = segments.at(step.source);
     const ByteRange wanted = overlap({step.target, step.size}, part);
     const std::uint64_t source = step.source + (wanted.offset - step.target);
     const LeafRange range = leaves_touched({source - toc.segments[segment].offset, wanted.size});
@@ -171,7 +170,7 @@ std::vector<SegmentLeaves> leaves_under(const Toc& toc, const RecordInfo& record
 
 Status stream_recipe(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
                      const StreamSink& sink) {
-  CheckedBytes bytes(file, toc, budget);
+  CheckedBytes bytes(file, toc, record, budget);
   FATCTX_ASSIGN(const Recipe recipe, read_recipe(bytes, toc, record, budget));
   FATCTX_TRY(budget.make(record.size_bytes));
   std::vector<std::byte> fill;

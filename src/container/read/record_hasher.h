@@ -5,6 +5,7 @@
 #include "container/format/hash.h"
 #include "container/read/leaves.h"
 #include "container/read/parse.h"
+#include "container/read/stored_rows.h"
 
 namespace fatctx::container {
 
@@ -18,8 +19,11 @@ class RecordHasher {
     if (which_ != LeafHash::kSha256) xxh3_.update(bytes);
     if (which_ != LeafHash::kXxh3) sha256_.update(bytes);
   }
-  // Returns whether these are the bytes of the record. Requires: it is a record of the table.
-  [[nodiscard]] bool matches(const RecordInfo& record) const;
+  // Returns whether these are the bytes of the record. Requires: it is the table's own, not a copy.
+  [[nodiscard]] bool matches(const RecordInfo& record) const {
+    if (which_ != LeafHash::kSha256 && xxh3_.digest() != record.hash) return false;
+    return which_ == LeafHash::kXxh3 || sha256_.digest() == StoredRows(toc_).record_sha256(toc_.index_of(record));
+  }
 
  private:
   const Toc& toc_;
@@ -28,6 +32,11 @@ class RecordHasher {
   Sha256 sha256_;
 };
 
-[[nodiscard]] bool matches_record(const Toc& toc, const RecordInfo& record, ByteView bytes);
+// Returns whether `bytes` are those of the record, in the same way.
+[[nodiscard]] inline bool matches_record(const Toc& toc, const RecordInfo& record, ByteView bytes) {
+  RecordHasher hasher(toc);
+  hasher.update(bytes);
+  return hasher.matches(record);
+}
 
 }  // namespace fatctx::container

@@ -82,7 +82,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     FATCTX_TRY(walk_leaves(file, segment, leaves, touched, visit));
   } else {
     // Slices may be much smaller than their leaves, and share them.
-    CheckedBytes checked(file, toc, budget);
+    CheckedBytes checked(file, toc, record, budget);
     for (std::uint32_t i = form.first_slice; i != last; ++i) {
       const Slice& slice = toc.slices[i];
       FATCTX_TRY(checked.read({toc.segments[slice.segment].offset + slice.range.offset, slice.range.size}, take));

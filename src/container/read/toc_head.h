@@ -1,27 +1,12 @@
 // The head of a table of contents: the directory of its tables, and a hash of each page behind it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "container/format/page_hashes.h"
 #include "container/read/parse.h"
 
 namespace fatctx::container {
-
-struct TableRange {
-  std::uint64_t offset = 0;  // of the first row, in the TOC
-  std::uint64_t count = 0;
-  std::uint64_t entry_size = 0;
-};
-
-struct TocHead {
-  std::array<TableRange, kTableCount> tables = {};
-  std::uint64_t page_count = 0;
-  bool sha256 = false;  // a SHA-256 of each page follows the other hashes, and there are digests of everything
-
-  [[nodiscard]] const TableRange& table(Table which) const noexcept { return tables[static_cast<std::size_t>(which)]; }
-};
 
 // Parses and checks the head. `head` has header.toc_head_size bytes and matches toc_hash. `copy`: as in parse_toc().
 // Errors: malformed, limit_exceeded (F12, F20, F37, F40, F44).

@@ -44,6 +44,12 @@ Result<const PublicKey*> claimed_key(const Header& header, const Trust& trust) {
   return key;
 }
 
+Error not_signed(const Header& header) {
+  return untrusted(header, ErrorCode::kSignatureBad,
+                   fmt::format("key {} has not signed generation {} of this container with this table of contents",
+                               to_hex(header.signature->key_id), header.generation));
+}
+
 }  // namespace
 
 SignedMessage signed_message(const Header& header, const DiskSha256& toc_sha256,
@@ -90,18 +96,22 @@ bool toc_sha256_matches(ByteView toc, const Header& header) {
   return true;
 }
 
-Status check_trust(const Header& header, ByteView toc, const Trust& trust) {
+Status check_trust_in_head(const Header& header, ByteView head, const Trust& trust) {
   FATCTX_ASSIGN(const PublicKey* const key, claimed_key(header, trust));
   if (key == nullptr) return Done{};
   const SlotSignature& claimed = *header.signature;
   const SignedMessage message = signed_message(header, claimed.toc_sha256, claimed.previous_toc_sha256);
-  if (toc_sha256_matches(toc, header) &&
+  if (sha256(head) == claimed.toc_sha256 &&
       signature_holds(std::as_bytes(std::span(&message, 1)), claimed.signature, *key)) {
     return Done{};
   }
-  return untrusted(header, ErrorCode::kSignatureBad,
-                   fmt::format("key {} has not signed generation {} of this container with this table of contents",
-                               to_hex(claimed.key_id), header.generation));
+  return not_signed(header);
+}
+
+Status check_trust(const Header& header, ByteView toc, const Trust& trust) {
+  FATCTX_TRY(check_trust_in_head(header, toc.first(static_cast<std::size_t>(header.toc_head_size)), trust));
+  if (!trust.wants_signature() || toc_sha256_matches(toc, header)) return Done{};
+  return not_signed(header);
 }
 
 }  // namespace fatctx::container

@@ -34,6 +34,10 @@ struct Trust {
 // Checks that the generation is new enough and names one of the keys as its signer; does not verify the signature.
 // Errors: rollback, signature_missing, signature_bad.
 [[nodiscard]] Status check_claims(const Header& header, const Trust& trust);
+// Checks the claims, and verifies the signature over the head of the table of contents. It covers a page of the table
+// if the page matches its SHA-256 in the head, which the caller compares.
+// Errors: rollback, signature_missing, signature_bad.
+[[nodiscard]] Status check_trust_in_head(const Header& header, ByteView head, const Trust& trust);
 // Checks the claims, and verifies the signature over the table of contents, `toc`. Must be called before anything in
 // the table is used.
 // Errors: rollback, signature_missing, signature_bad.

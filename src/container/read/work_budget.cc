@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-// Returns at most the size of the file: segments do not overlap (F16) and are inside it.
-std::uint64_t stored_bytes_of(const Toc& toc) noexcept {
-  std::uint64_t sum = toc.bytes.size();
-  for (const Segment& segment : toc.segments) sum += segment.size;
-  return sum;
-}
-
 std::uint64_t times(std::uint64_t a, std::uint64_t b) noexcept { return checked_mul(a, b).value_or(kMost); }
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) noexcept { return checked_add(a, b).value_or(kMost); }
@@ -47,7 +40,7 @@ struct WorkBudget::State {
 
 WorkBudget::WorkBudget(const Toc& toc, std::uint64_t max_made_bytes, std::uint64_t passes)
     : state_(std::make_shared<State>()) {
-  state_->stored = stored_bytes_of(toc);
+  state_->stored = toc.stored_bytes;
   state_->limit =
       max_made_bytes != 0 ? max_made_bytes : std::max(kMadeBytesAlways, times(kMadePerStoredByte, state_->stored));
   state_->passes = passes;

@@ -82,7 +82,8 @@ Status Container::check() const {
   return recheck_caches(*impl_->mapped);
 }
 
-OpenReport Container::report() const {
+Result<OpenReport> Container::report() const {
+  FATCTX_TRY(impl_->mapped->need_all());
   const container::Header& header = impl_->mapped->header();
   OpenReport report;
   report.path = path();
@@ -92,7 +93,7 @@ OpenReport Container::report() const {
     report.earlier_generations.push_back({earlier.number, earlier.committed_end});
   }
   report.slot = header.pair == 0 ? 'A' : 'B';
-  report.degraded = container::degraded_texts(header.degraded);
+  report.degraded = container::degraded_texts(impl_->mapped->degraded());
   report.tail_bytes = header.tail_bytes;
   report.sealed = header.sealed;
   report.signed_file = header.signature.has_value();
@@ -112,7 +113,7 @@ OpenReport Container::report() const {
   report.mapped = impl_->copy_reason.empty();
   report.copy_reason = impl_->copy_reason;
   if (report.mapped) {
-    for (const RecordInfo& record : records()) {
+    for (const RecordInfo& record : impl_->mapped->toc().records) {
       if (record.slice_count < 2 || record.codec != Codec::kNone || !record.supported) continue;
       const std::vector<container::Piece> pieces = container::pieces_of(impl_->mapped->toc(), record);
       if (pieces.size() < 2) continue;
@@ -125,12 +126,13 @@ OpenReport Container::report() const {
 }
 
 Result<Selection> Container::select(const Device& device, const SelectPolicy& policy) const {
-  return select_from(*this, candidates(), device, policy);
+  FATCTX_ASSIGN(std::vector<Candidate> candidates, this->candidates());
+  return select_from(*this, std::move(candidates), device, policy);
 }
 
 Result<AccessPath> Container::access_path_of(std::uint32_t record_id) const {
   const container::Toc& toc = impl_->mapped->toc();
-  const RecordInfo* record = toc.find(record_id);
+  FATCTX_ASSIGN(const RecordInfo* const record, impl_->mapped->find(record_id));
   if (record == nullptr) return this->record(record_id).error();
   auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
   if (!supported.ok()) return in_context(std::move(supported).error(), path());
@@ -148,31 +150,41 @@ Result<AccessPath> Container::access_path_of(std::uint32_t record_id) const {
   return AccessPath::kCopied;
 }
 
-std::span<const RecordInfo> Container::records() const& noexcept { return impl_->mapped->toc().records; }
+std::size_t Container::record_count() const noexcept { return impl_->mapped->toc().records.size(); }
+
+Result<std::span<const RecordInfo>> Container::records() const& {
+  FATCTX_TRY(impl_->mapped->need_all());
+  return std::span<const RecordInfo>(impl_->mapped->toc().records);
+}
 
 Result<RecordInfo> Container::find(std::string_view name) const& {
-  if (const RecordInfo* found = impl_->mapped->find(name)) return *found;
+  FATCTX_ASSIGN(const RecordInfo* const found, impl_->mapped->find(name));
+  if (found != nullptr) return *found;
+  FATCTX_ASSIGN(const auto there, records());
   return Error{ErrorCode::kNotFound,
-               fmt::format("{}: no record is named \"{}\"; there are {}", path(), name, names_of(records()))};
+               fmt::format("{}: no record is named \"{}\"; there are {}", path(), name, names_of(there))};
 }
 
 Result<RecordInfo> Container::record(std::uint32_t id) const& {
-  const RecordInfo* found = impl_->mapped->toc().find(id);
+  FATCTX_ASSIGN(const RecordInfo* const found, impl_->mapped->find(id));
   if (found != nullptr) return *found;
+  FATCTX_ASSIGN(const auto there, records());
   return Error{ErrorCode::kNotFound, fmt::format("{}: there is no record {}; ids go from 1 to {}", path(), id,
-                                                 records().empty() ? 0 : records().back().id)};
+                                                 there.empty() ? 0 : there.back().id)};
 }
 
 Result<ContainerDescription> Container::describe() const {
   FATCTX_TRY(impl_->mapped->check_not_lost());
+  FATCTX_TRY(impl_->mapped->need_all());
   auto description = container::read_description(impl_->mapped->file(), impl_->mapped->toc());
   return description.ok() ? std::move(description) : in_context(std::move(description).error(), path());
 }
 
-std::vector<Candidate> Container::candidates() const& {
+Result<std::vector<Candidate>> Container::candidates() const& {
+  FATCTX_ASSIGN(const auto records, this->records());
   std::vector<Candidate> candidates;
-  candidates.reserve(records().size());
-  for (const RecordInfo& record : records()) {
+  candidates.reserve(records.size());
+  for (const RecordInfo& record : records) {
     const bool judged = record.type == RecordType::kContextBinary || record.type == RecordType::kSourceModel;
     if (!judged || !record.supported) continue;
     candidates.push_back({.record_id = record.id, .name = record.name, .key = record.key});
@@ -181,7 +193,7 @@ std::vector<Candidate> Container::candidates() const& {
 }
 
 Result<RecordView> Container::acquire(std::uint32_t record_id) const {
-  const RecordInfo* const record = impl_->mapped->toc().find(record_id);
+  FATCTX_ASSIGN(const RecordInfo* const record, impl_->mapped->find(record_id));
   auto acquired = observe::observed(
       ProfileEventKind::kAcquire, path(), record, [&] { return view_of(*this, record_id); },
       [](const RecordView& view) { return view.size_bytes(); });
@@ -203,9 +215,10 @@ Result<VerifyReport> Container::verify(const VerifyOptions& options) const {
 }
 
 Result<VerifyReport> Container::verify_record(std::uint32_t record_id, const VerifyOptions& options) const {
+  FATCTX_TRY(impl_->mapped->check_not_lost());
+  FATCTX_TRY(impl_->mapped->need_all());
   const RecordInfo* record = impl_->mapped->toc().find(record_id);
   if (record == nullptr) return this->record(record_id).error();
-  FATCTX_TRY(impl_->mapped->check_not_lost());
   observe::Span span(ProfileEventKind::kVerify, path());
   span.about(*record);
   return ended(span, path(),

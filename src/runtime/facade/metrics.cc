@@ -52,8 +52,8 @@ ContainerMetrics metrics_of(const MappedContainer& mapped) {
     }
   }
   metrics.sessions = mapped.attachments().sessions().load(std::memory_order_relaxed);
-  const Attachments::OfRecord* counted = mapped.attachments().all();
-  for (const RecordInfo& info : mapped.toc().records) {
+  for (const RecordInfo* one : mapped.known_records()) {
+    const RecordInfo& info = *one;
     RecordMetrics record;
     record.id = info.id;
     record.name = info.name;
@@ -75,10 +75,9 @@ ContainerMetrics metrics_of(const MappedContainer& mapped) {
     } else if (region != nullptr && !info.recipe) {
       record.resident_bytes = known(resident_in(bytes, container::pieces_of(mapped.toc(), info)));
     }
-    if (counted != nullptr) {
-      const Attachments::OfRecord& holders = counted[mapped.toc().index_of(info)];
-      record.views = holders.views.load(std::memory_order_relaxed);
-      record.sessions = holders.sessions.load(std::memory_order_relaxed);
+    if (const Attachments::OfRecord* holders = mapped.attachments().find(mapped.toc().index_of(info))) {
+      record.views = holders->views.load(std::memory_order_relaxed);
+      record.sessions = holders->sessions.load(std::memory_order_relaxed);
     }
     metrics.views += record.views;
     if (record.sessions > 1) metrics.saved_bytes += (record.sessions - 1) * info.size_bytes;

@@ -50,7 +50,8 @@ Result<Container> settle_consumer(const Container& container, const MappingProbe
   if (support.takes_mapped_memory) return container;
   const std::string reason = consumer_reason(support);
   if (options_of(container).file_mapping == FileMapping::kRequire) {
-    return copy_not_allowed(container.path(), reason, container.records());
+    FATCTX_ASSIGN(const auto records, container.records());
+    return copy_not_allowed(container.path(), reason, records);
   }
   count_file_mapping_fallback();
   Container::Impl copies = container.impl();
@@ -108,7 +109,7 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
   FATCTX_ASSIGN(const Container container, settle_consumer(given, options.consumer));
   Impl impl{.format = ModelFormat::kContainer, .path = container.path(), .policy = options.policy};
   impl.container = container;
-  impl.candidates = container.candidates();
+  FATCTX_ASSIGN(impl.candidates, container.candidates());
   impl.device = options.device ? *options.device : device_for(detect_device(), impl.candidates);
   impl.policy.prepare_hook = impl.policy.prepare_hook || options.prepare;
   if (options.on_damage == OnDamage::kNext) {

@@ -13,6 +13,7 @@ Result<Container> open_container(Registry& registry, const Source& source, const
       ProfileEventKind::kOpen, source.name(), nullptr,
       [&]() -> Result<Container> {
         FATCTX_ASSIGN(Registry::Opened found, registry.open(source, options));
+        if (options.strict) FATCTX_TRY(found.container->need_all());
         return Container(
             std::make_shared<const Container::Impl>(Container::Impl{.mapped = std::move(found.container),
                                                                     .registry = &registry,

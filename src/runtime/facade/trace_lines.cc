@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "container/format/hash.h"
 #include "runtime/device/device_text.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/container_impl.h"
@@ -15,8 +16,9 @@ namespace {
 Json names_of(const std::vector<std::uint32_t>& ids, const Container& container) {
   Json names = Json::array();
   for (const std::uint32_t id : ids) {
-    const RecordInfo* record = mapped_of(container)->toc().find(id);
-    names.push_back(record == nullptr ? std::string_view() : record->name);
+    const auto record = mapped_of(container)->find(id);
+    const bool there = record.ok() && record.value() != nullptr;
+    names.push_back(there ? record.value()->name : std::string_view());
   }
   return names;
 }
@@ -94,12 +96,12 @@ class Members {
 Json gave(const Error& error) { return {{"error", error_code_name(error.code)}}; }
 
 Json gave(const Container& opened) {
-  const OpenReport report = opened.report();
-  return {{"uuid", report.uuid},
-          {"generation", report.generation},
-          {"toc_hash", to_hex(report.toc_hash.bytes)},
-          {"records", opened.records().size()},
-          {"mapped", report.mapped}};
+  const ContainerIdentity identity = opened.identity();
+  return {{"uuid", container::uuid_text(identity.uuid)},
+          {"generation", identity.generation},
+          {"toc_hash", to_hex(identity.toc_hash.bytes)},
+          {"records", mapped_of(opened)->toc().records.size()},
+          {"mapped", !opened.impl().copies()}};
 }
 
 Json gave(const Selection& selection, const Container& of) {
@@ -112,15 +114,13 @@ Json gave(const Selection& selection, const Container& of) {
 }
 
 Json gave(const RecordView& view, const Container& of) {
-  const RecordInfo* record = mapped_of(of)->toc().find(view.record_id());
+  const RecordInfo& record = mapped_of(of)->known(view.record_id());
   Json json = {{"size", view.size_bytes()}, {"access_path", access_path_name(view.access_path())}};
   // The number of bytes that could not be mapped reveals a system with another page size.
   if (view.access_path() == AccessPath::kComposed) json.add("copied_bytes", view.copied_bytes());
   if (view.cached_bytes() != 0) json.add("cached_bytes", view.cached_bytes());
-  if (record != nullptr) {
-    json.add("name", record->name);
-    json.add("xxh3_128", to_hex(record->hash.bytes));
-  }
+  json.add("name", record.name);
+  json.add("xxh3_128", to_hex(record.hash.bytes));
   return json;
 }
 
@@ -159,6 +159,7 @@ Json to_json(const OpenOptions& options) {
                {"follow_symlinks", options.follow_symlinks},
                {"require_local", options.require_local},
                {"file_mapping", file_mapping_name(options.file_mapping)}};
+  if (options.strict) json.add("strict", true);
   if (options.max_copied_bytes != 0) json.add("max_copied_bytes", options.max_copied_bytes);
   if (!options.cache_folder.empty()) json.add("cache_folder", options.cache_folder);
   if (options.cache_limit_bytes != 0) json.add("cache_limit_bytes", options.cache_limit_bytes);
@@ -205,6 +206,7 @@ Result<OpenOptions> open_options_from(const Json& json) {
                  .take("verify", verify)
                  .take("follow_symlinks", options.follow_symlinks)
                  .take("require_local", options.require_local)
+                 .take("strict", options.strict)
                  .take("file_mapping", file_mapping)
                  .take("max_copied_bytes", options.max_copied_bytes)
                  .take("cache_folder", options.cache_folder)

@@ -116,7 +116,9 @@ class Replay {
     if (!device.ok()) return at_line(number, device.error().message);
     auto policy = trace::select_policy_from(object_of(json, "policy"));
     if (!policy.ok()) return at_line(number, policy.error().message);
-    std::vector<Candidate> candidates = container->candidates();
+    auto read = container->candidates();
+    if (!read.ok()) return at_line(number, read.error().message);
+    std::vector<Candidate> candidates = std::move(read).value();
     auto states = trace::take_states(object_of(json, "states"), candidates);
     if (!states.ok()) return at_line(number, states.error().message);
     const auto selected = select_from(*container, candidates, device.value(), policy.value());

@@ -72,7 +72,7 @@ Result<WholeTarget> choose_whole_target(const Container& container, std::vector<
   for (;;) {
     WholeTarget target;
     auto selection = select_from(container, candidates, device, policy);
-    if (!selection.ok()) return in_context(std::move(selection).error(), container.report().path);
+    if (!selection.ok()) return in_context(std::move(selection).error(), container.path());
     target.selection = std::move(selection).value();
     const std::vector<std::uint32_t>& chosen = target.selection.chosen;
     if (chosen.empty() && !damaged.empty()) return none_is_whole(damaged);

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/named_values.h"
+#include "container/format/hash.h"
 #include "container/format/metadata_codec.h"
 #include "container/read/leaves.h"
 #include "container/read/open.h"
@@ -85,12 +86,12 @@ class Side {
         file_(mapped_.file(), read_bytes),
         budget_(mapped_.toc(), options_of(container).max_made_bytes),
         ranges_(file_, mapped_.toc(), budget_) {
-    const OpenReport report = container.report();
-    facts_.path = report.path;
-    facts_.uuid = report.uuid;
-    facts_.generation = report.generation;
-    facts_.sealed = report.sealed;
-    facts_.file_size = report.file_size;
+    const container::Header& header = mapped_.header();
+    facts_.path = path_;
+    facts_.uuid = container::uuid_text(header.uuid);
+    facts_.generation = header.generation;
+    facts_.sealed = header.sealed;
+    facts_.file_size = header.committed_end + header.tail_bytes;
   }
 
   Status read() {
@@ -432,6 +433,8 @@ class Comparison {
 std::string_view change_name(Change change) noexcept { return name_in(kChanges, change); }
 
 Result<DiffReport> diff(const Container& before, const Container& after, const Progress& progress) {
+  FATCTX_TRY(mapped_of(before)->need_all());
+  FATCTX_TRY(mapped_of(after)->need_all());
   return Comparison(before, after, progress).run();
 }
 

@@ -68,7 +68,8 @@ Json leaves_json(const FileExtent& extent) {
 
 }  // namespace
 
-std::vector<FileExtent> file_extents(const Container& container) {
+Result<std::vector<FileExtent>> file_extents(const Container& container) {
+  FATCTX_TRY(mapped_of(container)->need_all());
   const MappedContainer& mapped = *mapped_of(container);
   const container::Header& header = mapped.header();
   const container::Toc& toc = mapped.toc();
@@ -85,9 +86,10 @@ std::vector<FileExtent> file_extents(const Container& container) {
   return extents;
 }
 
-Json extents_json(const Container& container) {
+Result<Json> extents_json(const Container& container) {
   Json extents = Json::array();
-  for (const FileExtent& extent : file_extents(container)) {
+  FATCTX_ASSIGN(const std::vector<FileExtent> found, file_extents(container));
+  for (const FileExtent& extent : found) {
     extents.push_back({{"kind", extent.kind},
                        {"offset", extent.range.offset},
                        {"size", extent.range.size},
@@ -107,10 +109,10 @@ Json extents_json(const Container& container) {
     }
     records.push_back({{"record", record.id}, {"slices", std::move(slices)}});
   }
-  return {{"leaf_size", container::kLeafSize},
-          {"leaves_per_page", container::kLeavesPerPage},
-          {"extents", std::move(extents)},
-          {"records", std::move(records)}};
+  return Json({{"leaf_size", container::kLeafSize},
+               {"leaves_per_page", container::kLeavesPerPage},
+               {"extents", std::move(extents)},
+               {"records", std::move(records)}});
 }
 
 }  // namespace fatctx

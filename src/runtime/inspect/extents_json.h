@@ -6,6 +6,6 @@
 
 namespace fatctx {
 
-[[nodiscard]] Json extents_json(const Container& container);
+[[nodiscard]] Result<Json> extents_json(const Container& container);
 
 }  // namespace fatctx

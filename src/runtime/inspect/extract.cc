@@ -34,7 +34,7 @@ Status stream_record(const Container& container, std::uint32_t record_id, const 
   observe::Span span(ProfileEventKind::kVerify, container.path());
   span.about(record);
   const std::uint64_t max_made_bytes = options_of(container).max_made_bytes;
-  auto status = stream(mapped, *mapped.toc().find(record.id), max_made_bytes, sink, progress);
+  auto status = stream(mapped, mapped.known(record.id), max_made_bytes, sink, progress);
   if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;
   Error error = std::move(status).error();

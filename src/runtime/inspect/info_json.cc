@@ -80,11 +80,12 @@ Json generations_json(const OpenReport& report) {
   return array;
 }
 
-Json container_json(const Container& container, const ContainerDescription& description) {
-  const OpenReport& report = container.report();
-  const SameBytes same_bytes(container.records());
+Result<Json> container_json(const Container& container, const ContainerDescription& description) {
+  FATCTX_ASSIGN(const OpenReport report, container.report());
+  FATCTX_ASSIGN(const auto all, container.records());
+  const SameBytes same_bytes(all);
   Json records = Json::array();
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all) {
     Json json = record_json(record, container, same_bytes);
     Json format;
     Json producer;
@@ -108,31 +109,31 @@ Json container_json(const Container& container, const ContainerDescription& desc
     if (!notes.items()->empty()) json.add("notes", std::move(notes));
     records.push_back(std::move(json));
   }
-  return {{"schema", "fatctx.info/1"},
-          {"file", report.path},
-          {"model", description.name},
-          {"format", report.format_version},
-          {"newer_features", report.newer_features.empty() ? Json(nullptr) : Json(report.newer_features)},
-          {"writer", description.writer},
-          {"uuid", report.uuid},
-          {"generation", report.generation},
-          {"newest_generation", report.newest_generation},
-          {"earlier_generations", generations_json(report)},
-          {"slot", std::string(1, report.slot)},
-          {"sealed", report.sealed},
-          {"signed", report.signed_file},
-          {"key_id", report.key_id.empty() ? Json(nullptr) : Json(report.key_id)},
-          {"signature_verified", report.signature_verified},
-          {"toc_hash", to_hex(report.toc_hash.bytes)},
-          {"file_size", report.file_size},
-          {"committed_end", report.committed_end},
-          {"tail_bytes", report.tail_bytes},
-          {"dead_bytes", report.dead_bytes},
-          {"copied_records", report.copied_records},
-          {"degraded", report.degraded},
-          {"filesystem", report.filesystem},
-          {"remote_filesystem", report.remote_filesystem},
-          {"records", std::move(records)}};
+  return Json({{"schema", "fatctx.info/1"},
+               {"file", report.path},
+               {"model", description.name},
+               {"format", report.format_version},
+               {"newer_features", report.newer_features.empty() ? Json(nullptr) : Json(report.newer_features)},
+               {"writer", description.writer},
+               {"uuid", report.uuid},
+               {"generation", report.generation},
+               {"newest_generation", report.newest_generation},
+               {"earlier_generations", generations_json(report)},
+               {"slot", std::string(1, report.slot)},
+               {"sealed", report.sealed},
+               {"signed", report.signed_file},
+               {"key_id", report.key_id.empty() ? Json(nullptr) : Json(report.key_id)},
+               {"signature_verified", report.signature_verified},
+               {"toc_hash", to_hex(report.toc_hash.bytes)},
+               {"file_size", report.file_size},
+               {"committed_end", report.committed_end},
+               {"tail_bytes", report.tail_bytes},
+               {"dead_bytes", report.dead_bytes},
+               {"copied_records", report.copied_records},
+               {"degraded", report.degraded},
+               {"filesystem", report.filesystem},
+               {"remote_filesystem", report.remote_filesystem},
+               {"records", std::move(records)}});
 }
 
 Json graphs_json(const ContainerDescription& description) {
@@ -175,7 +176,7 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
 
 Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                               const InfoParts& parts) {
-  Json json = container_json(container, description);
+  FATCTX_ASSIGN(Json json, container_json(container, description));
   if (Json quant = quant_json(description.options); !quant.members()->empty()) json.add("quant", std::move(quant));
   if (parts.tensors_of) {
     FATCTX_ASSIGN(const RecordInfo weights, container.record(*parts.tensors_of));
@@ -184,10 +185,14 @@ Result<std::string> info_json(const Container& container, const ContainerDescrip
   }
   if (parts.graphs) json.add("graphs", graphs_json(description));
   if (parts.options) json.add("options", options_json(description));
-  if (parts.extents) json.add("extents", extents_json(container));
+  if (parts.extents) {
+    FATCTX_ASSIGN(Json extents, extents_json(container));
+    json.add("extents", std::move(extents));
+  }
   if (parts.sharing) {
     FATCTX_ASSIGN(const SharingReport report, measure_sharing(container));
-    json.add("sharing", sharing_json(report, container.records()));
+    FATCTX_ASSIGN(const auto records, container.records());
+    json.add("sharing", sharing_json(report, records));
   }
   return write_json(json);
 }

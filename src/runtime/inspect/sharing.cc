@@ -259,6 +259,7 @@ class Measurement {
 }  // namespace
 
 Result<SharingReport> measure_sharing(const Container& container, const Progress& progress) {
+  FATCTX_TRY(mapped_of(container)->need_all());
   return Measurement(*mapped_of(container), options_of(container).max_made_bytes).run(progress);
 }
 

@@ -46,7 +46,8 @@ Result<const RecordInfo*> find_layout(const Container& container, std::string_vi
   const std::string& name = container.path();
   std::vector<const RecordInfo*> found;
   std::vector<std::string_view> names;
-  for (const RecordInfo& record : container.records()) {
+  FATCTX_ASSIGN(const auto records, container.records());
+  for (const RecordInfo& record : records) {
     if (!may_be_layout(record)) continue;
     if (record.name == layout) return &record;
     found.push_back(&record);
@@ -116,7 +117,7 @@ Error OpenedDlc::about(Error error) const {
 
 Result<const RecordInfo*> OpenedDlc::record_of(std::size_t entry) const {
   const dlc::LayoutEntry& wanted = layout_.entries[entry];
-  const RecordInfo* record = mapped_of(container_)->find(wanted.record);
+  FATCTX_ASSIGN(const RecordInfo* const record, mapped_of(container_)->find(wanted.record));
   const auto refuse = [&](std::string_view what) {
     return Error{ErrorCode::kBadReference,
                  fmt::format("record \"{}\", which the DLC of \"{}\" needs, {}; pack the DLC again", wanted.record,
@@ -129,7 +130,8 @@ Result<const RecordInfo*> OpenedDlc::record_of(std::size_t entry) const {
 
 Result<std::vector<StoredDlc>> stored_dlcs(const Container& container) {
   std::vector<StoredDlc> found;
-  for (const RecordInfo& record : container.records()) {
+  FATCTX_ASSIGN(const auto records, container.records());
+  for (const RecordInfo& record : records) {
     if (!may_be_layout(record)) continue;
     FATCTX_ASSIGN(const std::unique_ptr<OpenedDlc> opened, OpenedDlc::open(container, record.name));
     found.push_back(opened->description());

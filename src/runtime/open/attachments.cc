@@ -9,7 +9,7 @@ namespace fatctx {
 namespace {
 
 Attachments::OfRecord& counters(const MappedContainer& container, std::size_t index) {
-  return container.attachments().at(index, container.toc().records.size());
+  return container.attachments().at(index);
 }
 
 class ViewHold {
@@ -34,8 +34,9 @@ class SessionHold {
       : container_(std::move(container)) {
     held_.reserve(record_ids.size());
     for (const std::uint32_t id : record_ids) {
-      const RecordInfo* record = container_->toc().find(id);
-      if (record != nullptr) held_.push_back(&counters(*container_, container_->toc().index_of(*record)));
+      const auto record = container_->find(id);
+      if (!record.ok() || record.value() == nullptr) continue;  // nothing to count
+      held_.push_back(&counters(*container_, container_->toc().index_of(*record.value())));
     }
     for (Attachments::OfRecord* record : held_) record->sessions.fetch_add(1, std::memory_order_relaxed);
     container_->attachments().sessions().fetch_add(1, std::memory_order_relaxed);
@@ -53,16 +54,6 @@ class SessionHold {
 };
 
 }  // namespace
-
-Attachments::OfRecord& Attachments::at(std::size_t index, std::size_t count) {
-  OfRecord* records = records_.load(std::memory_order_acquire);
-  if (records == nullptr) {
-    auto fresh = std::make_unique<OfRecord[]>(count);
-    // If another thread was first, `records` is now that thread's array, and ours is dropped.
-    if (records_.compare_exchange_strong(records, fresh.get(), std::memory_order_acq_rel)) records = fresh.release();
-  }
-  return records[index];
-}
 
 std::shared_ptr<const void> attach_view(const std::shared_ptr<const MappedContainer>& container,
                                         const RecordInfo& record, std::shared_ptr<const void> keep) {

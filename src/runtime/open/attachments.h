@@ -6,13 +6,15 @@
 #include <memory>
 #include <span>
 
+#include "base/block_array.h"
+
 namespace fatctx {
 
 class MappedContainer;
 struct RecordInfo;
 
-// A table of counters, one for each record of a container. It is allocated with the first view, so an open costs
-// nothing for records that nobody acquires.
+// A table of counters, one for each record of a container. They are made with the first view of a record, so an open
+// costs nothing for records that nobody acquires.
 // Threads: every member from any number of threads.
 class Attachments {
  public:
@@ -26,19 +28,16 @@ class Attachments {
     std::atomic<std::uint64_t> composed{0};  // in which a composed view of it was verified
   };
 
-  Attachments() = default;
-  ~Attachments() { delete[] records_.load(std::memory_order_relaxed); }
-  Attachments(const Attachments&) = delete;
-  Attachments& operator=(const Attachments&) = delete;
+  explicit Attachments(std::size_t records) : records_(records) {}
 
-  // Returns the counters of a record. Requires: index < count, and `count` is the same in every call.
-  [[nodiscard]] OfRecord& at(std::size_t index, std::size_t count);
-  // Returns the counters of all records, or null if nothing was counted yet.
-  [[nodiscard]] const OfRecord* all() const noexcept { return records_.load(std::memory_order_acquire); }
+  // Returns the counters of a record.
+  [[nodiscard]] OfRecord& at(std::size_t index) { return records_.at(index); }
+  // Returns the counters of a record, or null if nothing was counted for it or its neighbours yet.
+  [[nodiscard]] const OfRecord* find(std::size_t index) const noexcept { return records_.find(index); }
   [[nodiscard]] std::atomic<std::uint32_t>& sessions() noexcept { return sessions_; }
 
  private:
-  std::atomic<OfRecord*> records_{nullptr};  // owns
+  BlockArray<OfRecord> records_;
   std::atomic<std::uint32_t> sessions_{0};
 };
 

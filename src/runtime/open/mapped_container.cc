@@ -18,17 +18,19 @@
 #include "runtime/open/step_watch.h"
 
 namespace fatctx {
-MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header,
-                                 container::Toc toc, const mapping::FileIdentity& identity,
-                                 mapping::FilesystemKind filesystem, std::shared_ptr<MappingProvider> provider)
+MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::OpenedToc opened,
+                                 const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
+                                 std::shared_ptr<MappingProvider> provider)
     : name_(std::move(name)),
       file_(std::move(file)),
-      header_(header),
-      toc_(std::move(toc)),
+      header_(std::move(opened.header)),
+      toc_(std::move(opened.toc)),
+      partial_(opened.whole ? nullptr : std::make_unique<container::PartialToc>(*file_, header_, toc_)),
       filesystem_(filesystem),
       provider_(std::move(provider)),
-      tensor_tables_(std::make_unique<std::atomic<const container::ParsedTensorTable*>[]>(toc_.records.size())),
-      looks_(identity) {}
+      tensor_tables_(toc_.records.size()),
+      looks_(identity),
+      attachments_(toc_.records.size()) {}
 
 MappedContainer::~MappedContainer() {
   if (const mapping::MappedRegion* region = region_.load(std::memory_order_relaxed)) {
@@ -37,7 +39,6 @@ MappedContainer::~MappedContainer() {
     delete region;
     span.succeeded(size);
   }
-  for (std::size_t i = 0; i < toc_.records.size(); ++i) delete tensor_tables_[i].load(std::memory_order_relaxed);
 }
 
 Status MappedContainer::ensure_mapped() const {
@@ -135,14 +136,12 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
   const std::uint64_t look = this->look();  // as in verify_record()
   Attachments::OfRecord& counted = this->counted(record);
   if (counted.ranges.load(std::memory_order_relaxed) == look) return Done{};
+  const container::SegmentFinder segments(toc_, record);
   std::vector<container::SegmentLeaves> leaves;
   std::uint64_t bytes = 0;
   for (const ByteRange& range : in_file) {
     if (range.size == 0) continue;
-    const auto next = std::upper_bound(
-        toc_.segments.begin(), toc_.segments.end(), range.offset,
-        [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
-    const auto segment = static_cast<std::uint32_t>(next - toc_.segments.begin() - 1);
+    const std::uint32_t segment = segments.at(range.offset);
     leaves.push_back({segment, container::leaves_touched({range.offset - toc_.segments[segment].offset, range.size})});
     bytes += range.size;
   }
@@ -194,7 +193,8 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
   observe::Span span(ProfileEventKind::kVerify, name_);
   span.about(record);
   FATCTX_TRY(budget.make(record.size_bytes));
-  container::CheckedBytes checked(*file_, toc_, budget);
+  container::CheckedBytes checked(*file_, toc_, record, budget);
+  const container::SegmentFinder segments(toc_, record);
   container::RecordHasher hasher(toc_);
   std::uint64_t at = 0;
   for (const mapping::MixedPiece& piece : pieces) {
@@ -202,10 +202,7 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
     at += piece.size;
     // A piece may continue in the next segment.
     for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
-      const auto next = std::upper_bound(
-          toc_.segments.begin(), toc_.segments.end(), left.offset,
-          [](std::uint64_t offset, const container::Segment& segment) { return offset < segment.offset; });
-      const container::Segment& segment = *(next - 1);
+      const container::Segment& segment = toc_.segments[segments.at(left.offset)];
       const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
       auto read = checked.read({left.offset, size}, [&](ByteView bytes) -> Status {
         hasher.update(bytes);
@@ -228,16 +225,50 @@ RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
   if (!container::check_supported(record, toc_.forms[index]).ok()) return RecordState::kUnknown;
   if (record.slice_count == 0) return RecordState::kOk;  // it has no bytes that could be damaged
-  const Attachments::OfRecord* counted = attachments_.all();
+  const Attachments::OfRecord* counted = attachments_.find(index);
   if (counted == nullptr) return RecordState::kUnknown;
   const std::uint64_t look = this->look();
   const auto found = [&](const std::atomic<std::uint64_t>& in) { return in.load(std::memory_order_relaxed) == look; };
-  if (found(counted[index].whole) || found(counted[index].composed)) return RecordState::kOk;
-  return found(counted[index].damaged) ? RecordState::kBad : RecordState::kUnknown;
+  if (found(counted->whole) || found(counted->composed)) return RecordState::kOk;
+  return found(counted->damaged) ? RecordState::kBad : RecordState::kUnknown;
 }
 
-const RecordInfo* MappedContainer::find(std::string_view name) const {
-  const std::vector<RecordInfo>& records = toc_.records;
+Error MappedContainer::in_table(Error error) const {
+  auto now = recheck();  // pages of another table would not match either
+  if (!now.ok()) return std::move(now).error();
+  return in_context(std::move(error), name_);
+}
+
+Status MappedContainer::need_all() const {
+  if (partial_ == nullptr || partial_->whole()) return Done{};
+  auto needed = partial_->need_all();
+  return needed.ok() ? std::move(needed) : in_table(std::move(needed).error());
+}
+
+std::vector<const RecordInfo*> MappedContainer::known_records() const {
+  if (partial_ != nullptr && !partial_->whole()) return partial_->known();
+  std::vector<const RecordInfo*> all;
+  all.reserve(toc_.records.size());
+  for (const RecordInfo& record : toc_.records) all.push_back(&record);
+  return all;
+}
+
+std::uint32_t MappedContainer::degraded() const noexcept {
+  return header_.degraded | (partial_ == nullptr ? 0 : partial_->degraded());
+}
+
+Result<const RecordInfo*> MappedContainer::find(std::uint32_t id) const {
+  if (partial_ == nullptr || partial_->whole()) return toc_.find(id);
+  auto found = partial_->find(id);
+  return found.ok() ? std::move(found) : in_table(std::move(found).error());
+}
+
+Result<const RecordInfo*> MappedContainer::find(std::string_view name) const {
+  if (partial_ != nullptr && !partial_->whole()) {
+    auto found = partial_->find(name);
+    return found.ok() ? std::move(found) : in_table(std::move(found).error());
+  }
+  const RawArray<RecordInfo>& records = toc_.records;
   const container::StoredRows rows(toc_);
   const auto row_at = [&](std::uint64_t at) -> Result<container::NameIndexEntry> {
     return rows.row<container::NameIndexEntry>(container::Table::kNameIndex, at);
@@ -250,7 +281,7 @@ const RecordInfo* MappedContainer::find(std::string_view name) const {
 Result<const container::ParsedTensorTable*> MappedContainer::tensor_table(const RecordInfo& record,
                                                                           std::uint64_t blob_size,
                                                                           std::uint64_t max_made_bytes) const {
-  std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_[toc_.index_of(record)];
+  std::atomic<const container::ParsedTensorTable*>& slot = tensor_tables_.at(toc_.index_of(record)).table;
   const container::ParsedTensorTable* table = slot.load(std::memory_order_acquire);
   if (table != nullptr) return table;
   const container::WorkBudget budget(toc_, max_made_bytes);

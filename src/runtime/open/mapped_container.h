@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "container/read/parse.h"
+#include "base/block_array.h"
+#include "container/read/partial_toc.h"
 #include "container/read/tensor_table.h"
 #include "container/read/work_budget.h"
 #include "fatctx/file_mapping.h"
@@ -28,7 +29,7 @@ namespace fatctx {
 // Threads: all const members are safe from any number of threads, and all members are const.
 class MappedContainer {
  public:
-  MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::Header header, container::Toc toc,
+  MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::OpenedToc opened,
                   const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
                   std::shared_ptr<MappingProvider> provider);
   ~MappedContainer();
@@ -39,7 +40,20 @@ class MappedContainer {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const mapping::OsFile& file() const noexcept { return *file_; }
   [[nodiscard]] const container::Header& header() const noexcept { return header_; }
+  // Returns the table. It has the rows of records that find() has returned, of a large table only those. Code that goes
+  // through all rows calls need_all() first.
   [[nodiscard]] const container::Toc& toc() const noexcept { return toc_; }
+  // Reads and checks the missing rows of the table. Errors: those of parse_toc(), checksum_mismatch (F13), changed.
+  [[nodiscard]] Status need_all() const;
+  // Returns a record and reads its rows, unless they are there; null if there is no such record. Errors: as need_all().
+  [[nodiscard]] Result<const RecordInfo*> find(std::string_view name) const;
+  [[nodiscard]] Result<const RecordInfo*> find(std::uint32_t id) const;
+  // Returns a record that find() has returned before.
+  [[nodiscard]] const RecordInfo& known(std::uint32_t id) const { return *find(id).value(); }
+  // Returns the records whose rows are there, ascending: all of them, or of a large table those that were asked for.
+  [[nodiscard]] std::vector<const RecordInfo*> known_records() const;
+  // Returns the lost redundancy that was found so far (container::Degraded).
+  [[nodiscard]] std::uint32_t degraded() const noexcept;
   [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept { return filesystem_; }
   // Returns true if this is the last known identity of the file.
   [[nodiscard]] bool looks_like(const mapping::FileIdentity& identity) const noexcept {
@@ -110,18 +124,25 @@ class MappedContainer {
   // Returns the counters of its views and sessions.
   [[nodiscard]] Attachments& attachments() const noexcept { return attachments_; }
 
-  // Returns null if there is no such record. Reads the stored index.
-  [[nodiscard]] const RecordInfo* find(std::string_view name) const;
-
   // Returns the tensor table of a record. The table is parsed once. Lifetime: that of this container.
   [[nodiscard]] Result<const container::ParsedTensorTable*> tensor_table(const RecordInfo& record,
                                                                          std::uint64_t blob_size,
                                                                          std::uint64_t max_made_bytes) const;
 
  private:
+  struct OwnedTable {
+    OwnedTable() = default;
+    ~OwnedTable() { delete table.load(std::memory_order_relaxed); }
+    OwnedTable(const OwnedTable&) = delete;
+    OwnedTable& operator=(const OwnedTable&) = delete;
+    std::atomic<const container::ParsedTensorTable*> table{nullptr};
+  };
+
+  // Returns the error `changed` if the file has changed; else `error`, with the name of the file.
+  [[nodiscard]] Error in_table(Error error) const;
   // Returns the counters of a record.
   [[nodiscard]] Attachments::OfRecord& counted(const RecordInfo& record) const {
-    return attachments_.at(toc_.index_of(record), toc_.records.size());
+    return attachments_.at(toc_.index_of(record));
   }
   // If the error reports damage, notes that the record was found damaged in this look, and adds advice to the message.
   [[nodiscard]] Error damaged(const RecordInfo& record, std::uint64_t look, Error error) const;
@@ -131,12 +152,13 @@ class MappedContainer {
   std::string name_;
   std::unique_ptr<mapping::OsFile> file_;
   container::Header header_;
-  container::Toc toc_;
+  mutable container::Toc toc_;
+  mutable std::unique_ptr<container::PartialToc> partial_;  // null: the table was read whole
   mapping::FilesystemKind filesystem_;
   std::shared_ptr<MappingProvider> provider_;                          // null: the system maps
   mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
   // Indexed by record; each is written once, by the first thread that parses the table.
-  mutable std::unique_ptr<std::atomic<const container::ParsedTensorTable*>[]> tensor_tables_;
+  mutable BlockArray<OwnedTable> tensor_tables_;
   mutable FileLooks looks_;
   mutable Attachments attachments_;
   mutable std::atomic<bool> stitched_lost_{false};

@@ -50,8 +50,8 @@ std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::O
                                                       container::OpenedToc opened, const OpenOptions& options) {
   const mapping::FilesystemKind filesystem =
       file->descriptor() < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(file->descriptor());
-  return std::make_shared<const MappedContainer>(name, std::move(file), opened.header, std::move(opened.toc), identity,
-                                                 filesystem, options.mapping_provider);
+  return std::make_shared<const MappedContainer>(name, std::move(file), std::move(opened), identity, filesystem,
+                                                 options.mapping_provider);
 }
 
 // Maps the container if the options ask for that and the system can. Returns the reason for copies; empty if it is
@@ -66,7 +66,10 @@ Result<std::string> settle_mapping(const MappedContainer& container, const std::
   // Copies only if the system cannot map at all. If memory or addresses are short, a copy would make it worse.
   if (error.code == ErrorCode::kUnsupported) {
     const std::string reason = fmt::format("mapping is not available: {}", error.message);
-    if (options.file_mapping == FileMapping::kRequire) return copy_not_allowed(name, reason, container.toc().records);
+    if (options.file_mapping == FileMapping::kRequire) {
+      FATCTX_TRY(container.need_all());
+      return copy_not_allowed(name, reason, container.toc().records);
+    }
     count_file_mapping_fallback();
     return reason;
   }
@@ -175,7 +178,8 @@ Result<Registry::Opened> Registry::open_memory(const Source& source, const OpenO
   const std::string& name = source.name();
   auto file = std::make_unique<mapping::BufferFile>(source.bytes(), source.owner());
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file->identity());
-  auto opened = container::read_generation(*file, identity.size, options.generation, trust_of(options));
+  auto opened = container::read_generation(*file, identity.size, options.generation, trust_of(options),
+                                           container::TocPart::kHeadIfLarge);
   if (!opened.ok()) return in_context(std::move(opened).error(), name);
   return join(make_container(std::move(file), name, identity, std::move(opened).value(), options), name, options,
               false);
@@ -196,7 +200,8 @@ Result<Registry::Opened> Registry::open_file(std::unique_ptr<mapping::OsFile> fi
     const bool newest = options.generation != 0 || !live->superseded();
     if (newest && live->looks_like(identity) && !live->filesystem().remote) return join(live, name, options, true);
   }
-  auto read = container::read_growing(*file, identity, options.generation, trust_of(options));
+  auto read =
+      container::read_growing(*file, identity, options.generation, trust_of(options), container::TocPart::kHeadIfLarge);
   if (!read.ok()) return in_context(std::move(read).error(), name);
   container::OpenedToc opened = std::move(read).value();
   if (live && live->same_container(opened.header)) {

@@ -106,8 +106,8 @@ Result<std::shared_ptr<ComposedRecord>> within_budget(const std::shared_ptr<cons
 
 // Builds the literals, fills and copies of one block between the mapped pages, in the order of the record.
 Status build(const Recipe& recipe, std::span<const MixedPiece> pieces, std::size_t block, const MappedContainer& mapped,
-             const container::WorkBudget& budget, const container::StreamSink& sink) {
-  container::CheckedBytes file(mapped.file(), mapped.toc(), budget);
+             const RecordInfo& record, const container::WorkBudget& budget, const container::StreamSink& sink) {
+  container::CheckedBytes file(mapped.file(), mapped.toc(), record, budget);
   const auto checked = [&](std::uint64_t offset, std::span<std::byte> out) { return file.read_into(offset, out); };
   std::vector<std::byte> buffer;
   std::uint64_t at = 0;
@@ -208,8 +208,8 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
   FATCTX_TRY(
       container::sharing::for_each_index(static_cast<unsigned>(blocks), blocks, [&](std::size_t block) -> Status {
         mapping::SealedFile& memory = built[block];
-        FATCTX_TRY(
-            build(recipe, pieces_, block, container(), budget, [&](ByteView bytes) { return memory.write(bytes); }));
+        FATCTX_TRY(build(recipe, pieces_, block, container(), container().known(record_id_), budget,
+                         [&](ByteView bytes) { return memory.write(bytes); }));
         return memory.seal();
       }));
   FATCTX_TRY(map(descriptors));
@@ -221,7 +221,8 @@ Status ComposedRecord::make(const RecordInfo& record, const Recipe& recipe, Comp
 // Builds into the file and verifies the bytes there. A wrong file is never published.
 Status ComposedRecord::build_cached(const RecordInfo& record, const Recipe& recipe, CachedViewWriter& writer,
                                     const container::WorkBudget& budget) {
-  FATCTX_TRY(build(recipe, pieces_, 0, container(), budget, [&](ByteView bytes) { return writer.write(bytes); }));
+  FATCTX_TRY(build(recipe, pieces_, 0, container(), container().known(record_id_), budget,
+                   [&](ByteView bytes) { return writer.write(bytes); }));
   FATCTX_TRY(writer.finish());
   FATCTX_TRY(map(std::array{writer.descriptor()}));
   auto verified = verify_all(record, budget);
@@ -319,7 +320,7 @@ Status ComposedRecord::recheck_cache() const {
   }
   const std::int64_t written = nanoseconds_of(now.modified);
   if (written == cache_written_ns_.load(std::memory_order_relaxed)) return Done{};
-  const RecordInfo& record = *container().toc().find(record_id_);
+  const RecordInfo& record = container().known(record_id_);
   // No limit: this many bytes were allowed when the view was made.
   auto verified = verify_all(record, container::WorkBudget(container().toc(), UINT64_MAX));
   if (!verified.ok() && verified.error().where.rule != "F37") return verified;

@@ -31,7 +31,7 @@ std::optional<ByteRange> whole_range(const container::Toc& toc, const RecordInfo
 Result<WeightView> Container::tensor(std::uint32_t weights_id, std::string_view name) const {
   const std::shared_ptr<const MappedContainer>& mapped = impl_->mapped;
   const container::Toc& toc = mapped->toc();
-  const RecordInfo* const weights = toc.find(weights_id);
+  FATCTX_ASSIGN(const RecordInfo* const weights, mapped->find(weights_id));
   const std::uint32_t link = weights == nullptr ? container::kNoRow : toc.forms[toc.index_of(*weights)].link;
   const bool described = weights != nullptr && weights->type == RecordType::kWeightBlob && link != container::kNoRow;
   const bool shown = impl_->options.verify != VerifyPolicy::kPrivateCopy && !impl_->copies();

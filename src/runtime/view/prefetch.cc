@@ -30,7 +30,7 @@ class Prefetch {
   Prefetch(const Container& container, std::span<const std::uint32_t> record_ids, const PrefetchOptions& options,
            std::atomic<std::uint64_t>* done_bytes = nullptr)
       : container_(container), record_ids_(record_ids), options_(options), done_bytes_(done_bytes) {
-    for (const std::uint32_t id : record_ids_) report_.asked_bytes += bytes_of(*mapped().toc().find(id));
+    for (const std::uint32_t id : record_ids_) report_.asked_bytes += bytes_of(mapped().known(id));
   }
 
   Result<PrefetchReport> run(const std::atomic<bool>* cancel) {
@@ -39,7 +39,7 @@ class Prefetch {
     if (container_.impl().copies() || region == nullptr) return report_;
     FATCTX_TRY(mapped().recheck());
     for (const std::uint32_t id : record_ids_) {
-      const RecordInfo& record = *mapped().toc().find(id);
+      const RecordInfo& record = mapped().known(id);
       observe::Span span(ProfileEventKind::kPrefetch, container_.path());
       span.about(record);
       const std::uint64_t before = report_.done_bytes;

@@ -64,7 +64,7 @@ Result<RecordView> shared_copy(const Container& container, const RecordInfo& rec
   std::shared_ptr<const RecordCopy> copy = claim.live();
   if (!copy) {
     auto made = make_copy(container, record, from);
-    if (!made.ok()) return in_context(container::in_record(std::move(made).error(), record), container.report().path);
+    if (!made.ok()) return in_context(container::in_record(std::move(made).error(), record), container.path());
     copy = std::move(made).value();
     claim.finish(copy);
     if (made_now != nullptr) *made_now = true;

@@ -69,7 +69,7 @@ Status give_back(const Container& container, std::uint32_t record_id, const Rele
                  ReleaseReport& report) {
   FATCTX_TRY(check_has_view(container, record_id));
   const MappedContainer& mapped = *mapped_of(container);
-  const RecordInfo& record = *mapped.toc().find(record_id);
+  const RecordInfo& record = mapped.known(record_id);
   report.asked_bytes += record.size_bytes;
   FATCTX_TRY(mapped.check_not_lost());
   const mapping::MappedRegion* region = mapped.region();
@@ -100,7 +100,7 @@ struct Held {
 
 Status check_has_view(const Container& container, std::uint32_t record_id) {
   const container::Toc& toc = mapped_of(container)->toc();
-  const RecordInfo* record = toc.find(record_id);
+  FATCTX_ASSIGN(const RecordInfo* const record, mapped_of(container)->find(record_id));
   if (record == nullptr) return container.record(record_id).error();
   auto supported = container::check_supported(*record, toc.forms[toc.index_of(*record)]);
   if (!supported.ok()) return in_context(std::move(supported).error(), container.path());
@@ -122,7 +122,7 @@ Result<RecordLock> Container::lock(std::uint32_t record_id) const {
   FATCTX_ASSIGN(RecordView view, acquire(record_id));
   auto locked = mapping::PageLock::of(view.bytes());
   if (!locked.ok()) {
-    const RecordInfo& record = *impl_->mapped->toc().find(record_id);
+    const RecordInfo& record = impl_->mapped->known(record_id);
     return in_context(container::in_record(std::move(locked).error(), record), path());
   }
   const std::uint64_t size = view.size_bytes();

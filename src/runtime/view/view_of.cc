@@ -17,7 +17,7 @@ Result<RecordView> view_of(const Container& container, std::uint32_t record_id) 
   const std::shared_ptr<const MappedContainer>& mapped = mapped_of(container);
   const OpenOptions& options = options_of(container);
   const container::Toc& toc = mapped->toc();
-  const RecordInfo* record = toc.find(record_id);
+  FATCTX_ASSIGN(const RecordInfo* const record, mapped->find(record_id));
   if (record == nullptr) return container.record(record_id).error();
   const container::RecordForm& form = toc.forms[toc.index_of(*record)];
   auto supported = container::check_supported(*record, form);

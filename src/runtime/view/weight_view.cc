@@ -65,19 +65,16 @@ Result<WeightView> TensorTable::view(std::string_view name) const {
 Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
   FATCTX_ASSIGN(const RecordInfo weights, record(weights_id));
   const container::Toc& toc = impl_->mapped->toc();
-  const auto reference = std::find_if(toc.references.begin(), toc.references.end(), [&](const container::Reference& r) {
-    return r.kind == container::ReferenceKind::kTensorTable && r.to_record == weights_id;
-  });
-  if (reference == toc.references.end()) {
+  const RecordInfo& own = impl_->mapped->known(weights_id);
+  const container::RecordForm& form = toc.forms[toc.index_of(own)];
+  if (own.type != RecordType::kWeightBlob || form.link == container::kNoRow) {
     return Error{ErrorCode::kNotFound,
                  fmt::format("{}: record {} \"{}\" has no tensor table; pack it with tensors to get views by name",
                              path(), weights.id, weights.name)};
   }
-  const RecordInfo& own = *toc.find(weights_id);
-  const container::RecordForm& form = toc.forms[toc.index_of(own)];
+  const RecordInfo& of_table = toc.records[form.link];
   if (own.recipe && !impl_->copies() && container::check_supported(own, form).ok()) {
-    auto table = impl_->mapped->tensor_table(*toc.find(reference->from_record), weights.size_bytes,
-                                             impl_->options.max_made_bytes);
+    auto table = impl_->mapped->tensor_table(of_table, weights.size_bytes, impl_->options.max_made_bytes);
     if (!table.ok()) return in_context(std::move(table).error(), path());
     FATCTX_ASSIGN(auto places, tensors_in_place(*this, own, *table.value()));
     if (places) {
@@ -87,8 +84,7 @@ Result<TensorTable> Container::tensors(std::uint32_t weights_id) const {
     }
   }
   FATCTX_ASSIGN(RecordView blob, acquire(weights_id));
-  auto table =
-      impl_->mapped->tensor_table(*toc.find(reference->from_record), weights.size_bytes, impl_->options.max_made_bytes);
+  auto table = impl_->mapped->tensor_table(of_table, weights.size_bytes, impl_->options.max_made_bytes);
   if (!table.ok()) return in_context(std::move(table).error(), path());
   return TensorTable(
       std::make_shared<const TensorTable::Impl>(TensorTable::Impl{impl_->mapped, table.value(), std::move(blob), {}}));

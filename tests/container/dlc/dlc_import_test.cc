@@ -10,6 +10,7 @@
 #include "fatctx/container.h"
 #include "fatctx/packer.h"
 #include "support/dlc_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
 
@@ -182,7 +183,7 @@ TEST_F(Dlc, RecordsArePackedFromRangesOfTheFile) {
   ASSERT_TRUE(is_ok(container));
   const auto info = list_dlc(path);
   std::size_t found = 0;
-  for (const RecordInfo& record : container.value().records()) {
+  for (const RecordInfo& record : support::records_in(container.value())) {
     const auto& entries = info.value().entries;
     const auto entry =
         std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.name == record.name; });
@@ -441,7 +442,7 @@ TEST(PackPart, APartOfAFileIsPackedAsIfItWereAFile) {
     ASSERT_TRUE(is_ok(report));
     const auto container = Container::open(folder.file("m.fatctx"));
     ASSERT_TRUE(is_ok(container));
-    const auto records = container.value().records();
+    const auto records = support::records_in(container.value());
     EXPECT_TRUE(std::any_of(records.begin(), records.end(),
                             [](const auto& r) { return r.name == "part" && r.size_bytes == 90; }));
   }

@@ -383,7 +383,7 @@ TEST(Append, WithLargeExtentsItFitsTheFile) {
   expect_clean(behind_a_tail.bytes);
   // The skipped tail is dead up to the first new byte, which has the file's alignment (docs/format.md, 13.2).
   const Opened opened(behind_a_tail.bytes);
-  const std::vector<Segment>& segments = opened.toc.toc.segments;
+  const auto& segments = opened.toc.toc.segments;
   const auto is_new = [&](const Segment& one) { return one.generation == opened.toc.header.generation; };
   const auto tail = std::find_if(segments.begin(), segments.end(), is_new);
   ASSERT_EQ(tail->kind, SegmentKind::kDead);

@@ -14,6 +14,7 @@
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
 #include "support/appended.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
 
@@ -87,7 +88,7 @@ class AppendedSweep : public ::testing::TestWithParam<Sample> {
       : file_(all_generations(GetParam().extent_log2).at(GetParam().generation - 1)),
         older_(all_generations(GetParam().extent_log2).at(GetParam().generation - 2)) {
     const Container container = open().value();
-    report_ = container.report();
+    report_ = support::report_of(container);
     support::MemoryFile memory(file_);
     const OpenedToc opened = read_toc(memory, file_.size()).value();
     toc_ = {ByteRange{opened.header.toc_offset[0], opened.header.toc_size},
@@ -95,7 +96,7 @@ class AppendedSweep : public ::testing::TestWithParam<Sample> {
     for (const Segment& segment : opened.toc.segments) {
       if (segment.kind != SegmentKind::kDead) live_.push_back({segment.offset, segment.size});
     }
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       names_.emplace(record.id, record.name);
       expected_.emplace(record.id, bytes_of(container, record).value());
     }
@@ -121,15 +122,15 @@ class AppendedSweep : public ::testing::TestWithParam<Sample> {
     const auto opened = open();
     EXPECT_TRUE(is_ok(opened)) << what;
     if (!opened.ok()) return 0;
-    const OpenReport report = opened.value().report();
+    const OpenReport report = support::report_of(opened.value());
     EXPECT_EQ(report.generation, report_.generation) << what;
     EXPECT_EQ(report.toc_hash, report_.toc_hash) << what;
     EXPECT_EQ(report.committed_end, report_.committed_end) << what;
     const bool read_by_open = changed.size != 0 && (meets_sector(changed) || meets(changed, toc_[0]));
     EXPECT_EQ(report.degraded.empty(), !read_by_open) << what;
-    EXPECT_EQ(opened.value().records().size(), expected_.size()) << what;
+    EXPECT_EQ(support::records_in(opened.value()).size(), expected_.size()) << what;
     std::size_t refused = 0;
-    for (const RecordInfo& record : opened.value().records()) {
+    for (const RecordInfo& record : support::records_in(opened.value())) {
       EXPECT_EQ(record.name, names_.at(record.id)) << what;
       const auto bytes = bytes_of(opened.value(), record);
       if (bytes.ok()) {

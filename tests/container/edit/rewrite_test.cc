@@ -673,7 +673,7 @@ TEST_F(Rewrite, WhatIsLeftOfSomeTargetsIsWhatTheyNeed) {
 TEST_F(Rewrite, FiltersSayWhatStaysAndWhichOfThemFitsNothing) {
   pack_as("in", support::cpu_records());
   const Opened opened(read_file(in_));
-  const std::vector<RecordInfo>& records = opened.toc.toc.records;
+  const auto& records = opened.toc.toc.records;
   const auto of_arch = [](const char* arch) { return filter([&](TargetFilter& f) { f.arch = arch; }); };
   const std::vector<TargetFilter> two = {of_arch("x86-64-v2"), of_arch("aarch64")};
   const auto left = records_left(records, two);
@@ -703,7 +703,7 @@ TEST_F(Rewrite, FiltersSayWhatStaysAndWhichOfThemFitsNothing) {
 TEST_F(Rewrite, AllButSomeRecordsAreThoseThatMayGoByThemselves) {
   pack_as("in", support::cpu_records());
   const Opened opened(read_file(in_));
-  const std::vector<RecordInfo>& records = opened.toc.toc.records;
+  const auto& records = opened.toc.toc.records;
   const std::vector<std::uint32_t> gone = {id_of(opened, "cpu-x86-64-v3"), id_of(opened, "cpu-x86-64-v3")};
   const auto left = records_without(records, gone);
   ASSERT_TRUE(is_ok(left));

@@ -52,7 +52,7 @@ Status stream(const Opened& opened, std::uint64_t& made, std::uint64_t max_made_
 TEST(WorkBudget, AllowsAGibibyteOrAHundredTimesWhatIsStored) {
   const Opened opened(support::unsealed_sample());
   Toc large;
-  large.segments.emplace_back().size = std::uint64_t{1} << 40;
+  large.stored_bytes = std::uint64_t{1} << 40;
 
   EXPECT_EQ(WorkBudget(opened.toc.toc).max_made_bytes(), kGibibyte);
   EXPECT_EQ(WorkBudget(large).max_made_bytes(), (std::uint64_t{1} << 40) * 100);
@@ -185,7 +185,7 @@ TEST(CostOfAFile, TablesOfTensorsTakeNoMemoryThatTheBudgetDoesNotAllow) {
 
 TEST(CostOfAFile, ALeafThatIsReadForOneByteCountsAsALeaf) {
   const Opened opened(support::unsealed_sample());
-  const Segment& weights = opened.toc.toc.segments.at(5);
+  const Segment& weights = opened.toc.toc.segments[5];
   const WorkBudget budget(opened.toc.toc);
   CheckedBytes checked(opened.file, opened.toc.toc, budget);
   std::byte byte = {};

@@ -10,6 +10,7 @@
 #include "fatctx/container.h"
 #include "source_dir.h"
 #include "support/newer_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/temp_dir.h"
@@ -37,7 +38,7 @@ Bytes file_with(std::uint64_t incompat, std::uint64_t ro_compat, std::uint64_t c
 void expect_readable(const std::string& path) {
   const auto opened = Container::open(path);
   ASSERT_TRUE(is_ok(opened));
-  EXPECT_EQ(opened.value().report().format_version, "1.7");
+  EXPECT_EQ(support::report_of(opened.value()).format_version, "1.7");
   const auto weights = opened.value().acquire("weights");
   ASSERT_TRUE(is_ok(weights));
   EXPECT_TRUE(std::ranges::equal(weights.value().bytes(), support::pattern(support::kSampleWeightsSize, 11)));

@@ -22,6 +22,7 @@
 #include "fatctx/signature.h"
 #include "runtime/facade/open_container.h"
 #include "source_dir.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -37,13 +38,13 @@ const std::string kNewest = "v1";  // the folder of the version that this librar
 
 // Returns everything that a container reports through the public interface, as text.
 std::string dump(const Container& container) {
-  const OpenReport report = container.report();
+  const OpenReport report = support::report_of(container);
   std::string text = fmt::format(
       "uuid {}\ngeneration {}\nslot {}\nsealed {}\nfile_size {}\ncommitted_end {}\ntail_bytes {}\ntoc_hash "
       "{}\n",
       report.uuid, report.generation, report.slot, report.sealed, report.file_size, report.committed_end,
       report.tail_bytes, to_hex(report.toc_hash.bytes));
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : support::records_in(container)) {
     const SelectionKey& key = record.key;
     text += fmt::format("record {} {} \"{}\" size {} stored {} slices {} offset {} must_map {} hash {}\n", record.id,
                         record_type_name(record.type), record.name, record.size_bytes, record.stored_bytes,
@@ -288,8 +289,8 @@ TEST_P(GoldenFile, OpensAsItDidWhenItWasWritten) {
   const auto container = open_container(registry, path_, {.max_copied_bytes = kMuch});
 
   ASSERT_TRUE(is_ok(container));
-  EXPECT_EQ(container.value().report().format_version, GetParam().format);
-  EXPECT_TRUE(container.value().report().degraded.empty());
+  EXPECT_EQ(support::report_of(container.value()).format_version, GetParam().format);
+  EXPECT_TRUE(support::report_of(container.value()).degraded.empty());
   EXPECT_EQ(dump(container.value()), text_of(folder_ + golden_.name + ".txt"));
   for (const PackRecord& record : golden_.records) {
     if (golden_.name == "appended" && record.name == "old") continue;  // only in generation 1
@@ -345,8 +346,9 @@ TEST(GoldenSigned, OpensWithItsKeyAndNoOther) {
   Registry registry;
   const auto container = open_container(registry, path, {.trusted_keys = {key}, .minimum_generation = 2});
   ASSERT_TRUE(is_ok(container));
-  EXPECT_TRUE(container.value().report().signature_verified);
-  for (const RecordInfo& record : container.value().records()) EXPECT_TRUE(is_ok(container.value().acquire(record.id)));
+  EXPECT_TRUE(support::report_of(container.value()).signature_verified);
+  for (const RecordInfo& record : support::records_in(container.value()))
+    EXPECT_TRUE(is_ok(container.value().acquire(record.id)));
   PublicKey other = key;
   other.bytes[0] ^= std::byte{1};
   EXPECT_TRUE(support::fails_with(open_container(registry, path, {.trusted_keys = {other}}), ErrorCode::kSignatureBad));

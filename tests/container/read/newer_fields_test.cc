@@ -14,6 +14,7 @@
 #include "support/appended.h"
 #include "support/large_form.h"
 #include "support/newer_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
 
@@ -267,11 +268,11 @@ TEST(NewerFields, DoNotKeepAFileFromBeingVerifiedAndReported) {
   const auto verified = verify_file(path);
 
   ASSERT_TRUE(is_ok(opened));
-  EXPECT_EQ(opened.value().report().format_version, "1.7");
-  EXPECT_EQ(opened.value().report().newer_features, "compat 0x10000000000");
+  EXPECT_EQ(support::report_of(opened.value()).format_version, "1.7");
+  EXPECT_EQ(support::report_of(opened.value()).newer_features, "compat 0x10000000000");
   EXPECT_TRUE(is_ok(opened.value().acquire("weights")));
   const RecordInfo* unknown = nullptr;
-  for (const RecordInfo& record : opened.value().records()) {
+  for (const RecordInfo& record : support::records_in(opened.value())) {
     if (record.name == "of a newer version") unknown = &record;
   }
   ASSERT_NE(unknown, nullptr);

@@ -196,7 +196,7 @@ TEST(Toc, SegmentsMayAskForMoreAlignmentThanTheFile) {
 
 // Sets every bit of `from`..`to` of every row of `which` in turn.
 void expect_reserved(const OpenedToc& good, Table which, std::size_t row_size, std::size_t from, std::size_t to) {
-  Bytes toc = good.toc.bytes;
+  Bytes toc(good.toc.bytes.begin(), good.toc.bytes.end());
   const auto directory = support::struct_at<DirectoryEntry>(
       toc, sizeof(TocHeader) + static_cast<std::size_t>(which) * sizeof(DirectoryEntry));
   ASSERT_GT(directory.count, 0U);
@@ -290,7 +290,7 @@ void expect_promises(const OpenedToc& opened) {
 TEST(Toc, AfterAnyFlippedBitItIsRefusedOrKeepsItsPromises) {
   const auto good = open_bytes(support::unsealed_sample());
   ASSERT_TRUE(is_ok(good));
-  Bytes toc = good.value().toc.bytes;
+  Bytes toc(good.value().toc.bytes.begin(), good.value().toc.bytes.end());
   std::size_t accepted = 0;
   for (std::size_t bit = 0; bit < toc.size() * 8; ++bit) {
     toc[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
@@ -313,7 +313,7 @@ TEST(Toc, AfterRandomChangesItIsRefusedOrKeepsItsPromises) {
   std::mt19937_64 random(seed);
   const auto good = open_bytes(support::unsealed_sample());
   ASSERT_TRUE(is_ok(good));
-  const Bytes original = good.value().toc.bytes;
+  const Bytes original(good.value().toc.bytes.begin(), good.value().toc.bytes.end());
   const std::uint64_t edges[] = {0, 1, 2, 0xffff, 0x10000, 0xffffffff, std::uint64_t{1} << 47, UINT64_MAX};
   std::size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {

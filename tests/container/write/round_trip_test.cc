@@ -11,6 +11,7 @@
 #include "fatctx/content_hash.h"
 #include "fatctx/extract.h"
 #include "runtime/facade/open_container.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -204,8 +205,8 @@ TEST(RoundTrip, RandomRecordsComeBackInEveryField) {
       ASSERT_NO_FATAL_FAILURE(expect_record(container, record));
       if (!record.tensors.empty()) ++tables;
     }
-    EXPECT_EQ(container.records().size(), records.size() + tables + 1) << "and the description";
-    const OpenReport open_report = container.report();
+    EXPECT_EQ(support::records_in(container).size(), records.size() + tables + 1) << "and the description";
+    const OpenReport open_report = support::report_of(container);
     EXPECT_EQ(open_report.sealed, options.seal);
     EXPECT_EQ(open_report.uuid, report.value().uuid);
     EXPECT_EQ(open_report.file_size, report.value().file_size);
@@ -233,7 +234,7 @@ TEST(RoundTrip, IdsFollowTheOrderOfKeys) {
   Registry registry;
   const Container container = open_container(registry, folder.file("a.fatctx")).value();
 
-  const auto records = container.records();
+  const auto records = support::records_in(container);
 
   for (std::size_t i = 0; i < records.size(); ++i) {
     EXPECT_EQ(records[i].id, i + 1);
@@ -352,7 +353,7 @@ TEST(RoundTrip, AContainerWithoutRecordsIsLegal) {
   const auto container = open_container(registry, folder.file("none.fatctx"));
 
   ASSERT_TRUE(is_ok(container));
-  EXPECT_EQ(container.value().records().size(), 1U) << "the description";
+  EXPECT_EQ(support::records_in(container.value()).size(), 1U) << "the description";
   EXPECT_TRUE(container.value().verify().value().findings.empty());
 }
 

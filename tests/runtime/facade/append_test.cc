@@ -13,6 +13,7 @@
 #include "fatctx/signature.h"
 #include "fatctx/trace.h"
 #include "support/child_process.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -34,7 +35,9 @@ class AppendToOpenFile : public ::testing::Test {
     FATCTX_TRY(appender.add(std::move(record)));
     return appender.commit();
   }
-  [[nodiscard]] std::uint64_t generation_now() const { return Container::open(path_).value().report().generation; }
+  [[nodiscard]] std::uint64_t generation_now() const {
+    return support::report_of(Container::open(path_).value()).generation;
+  }
 
   const support::TempDir folder_;
   const std::string path_ = folder_.file("m.fatctx");
@@ -45,13 +48,13 @@ TEST_F(AppendToOpenFile, ReadersKeepTheirGenerationAndReopenGivesTheNewOne) {
   const RecordView view = before.acquire("weights").value();
   ASSERT_TRUE(is_ok(append("new")));
 
-  EXPECT_EQ(before.report().generation, 1U);
+  EXPECT_EQ(support::report_of(before).generation, 1U);
   EXPECT_TRUE(fails_with(before.find("new"), ErrorCode::kNotFound));
   EXPECT_TRUE(is_ok(before.check()));
   EXPECT_TRUE(is_ok(before.acquire("cpu-aarch64")));
 
   const Container after = before.reopen().value();
-  EXPECT_EQ(after.report().generation, 2U);
+  EXPECT_EQ(support::report_of(after).generation, 2U);
   EXPECT_TRUE(is_ok(after.acquire("new")));
   const RecordView same = after.acquire("weights").value();
   EXPECT_TRUE(std::ranges::equal(same.bytes(), view.bytes()));
@@ -62,7 +65,7 @@ TEST_F(AppendToOpenFile, WhoeverOpensGetsTheNewestAlsoWhileAnOlderOneIsAlive) {
   ASSERT_TRUE(is_ok(append("new")));
   ASSERT_TRUE(is_ok(before.acquire("weights")));  // it has checked the changed file again and accepted it
   EXPECT_EQ(generation_now(), 2U);
-  EXPECT_EQ(before.report().generation, 1U);
+  EXPECT_EQ(support::report_of(before).generation, 1U);
 }
 
 TEST_F(AppendToOpenFile, AnEarlierGenerationCanBeAskedFor) {
@@ -75,33 +78,33 @@ TEST_F(AppendToOpenFile, AnEarlierGenerationCanBeAskedFor) {
     ASSERT_TRUE(is_ok(appender.commit()));
   }
   const Container newest = Container::open(path_).value();
-  EXPECT_EQ(newest.report().generation, 3U);
+  EXPECT_EQ(support::report_of(newest).generation, 3U);
   EXPECT_TRUE(fails_with(newest.find("cpu-x86-64-v3"), ErrorCode::kNotFound));
   for (const std::uint64_t generation : {1U, 2U, 3U}) {
     const Container one = Container::open(path_, {.generation = generation}).value();
-    EXPECT_EQ(one.report().generation, generation);
+    EXPECT_EQ(support::report_of(one).generation, generation);
     EXPECT_EQ(one.find("new").ok(), generation >= 2);
     EXPECT_EQ(one.find("cpu-x86-64-v3").ok(), generation <= 2);
-    for (const RecordInfo& record : one.records()) EXPECT_TRUE(is_ok(one.acquire(record.id))) << record.name;
+    for (const RecordInfo& record : support::records_in(one)) EXPECT_TRUE(is_ok(one.acquire(record.id))) << record.name;
   }
   EXPECT_TRUE(fails_with(Container::open(path_, {.generation = 4}), ErrorCode::kNotFound));
 }
 
 TEST_F(AppendToOpenFile, TheReportTellsWhatIsThereAndWhatIsDead) {
-  const OpenReport packed = Container::open(path_).value().report();
+  const OpenReport packed = support::report_of(Container::open(path_).value());
   EXPECT_EQ(packed.newest_generation, 1U);
   EXPECT_TRUE(packed.earlier_generations.empty());
   EXPECT_EQ(packed.dead_bytes, 0U);
   const AppendReport second = append("new").value();
   const AppendReport third = append("x86-64-v3", {.replace = true}).value();
 
-  const OpenReport newest = Container::open(path_).value().report();
+  const OpenReport newest = support::report_of(Container::open(path_).value());
   const std::vector<GenerationInfo> earlier = {{1, packed.committed_end}, {2, second.file_size}};
   EXPECT_EQ(newest.earlier_generations, earlier);
   EXPECT_EQ(newest.newest_generation, 3U);
   EXPECT_EQ(newest.dead_bytes, third.dead_bytes);
   EXPECT_GT(newest.dead_bytes, second.dead_bytes);
-  const OpenReport middle = Container::open(path_, {.generation = 2}).value().report();
+  const OpenReport middle = support::report_of(Container::open(path_, {.generation = 2}).value());
   EXPECT_EQ(middle.newest_generation, 3U);
   EXPECT_EQ(middle.earlier_generations, std::vector<GenerationInfo>(earlier.begin(), earlier.begin() + 1));
   EXPECT_EQ(middle.dead_bytes, second.dead_bytes);
@@ -190,7 +193,7 @@ TEST_F(AppendToOpenFile, GenerationsOnlyGrowForThoseWhoOpenMeanwhile) {
       while (!done) {
         const auto container = Container::open(path_);
         ASSERT_TRUE(is_ok(container));
-        const std::uint64_t generation = container.value().report().generation;
+        const std::uint64_t generation = support::report_of(container.value()).generation;
         ASSERT_GE(generation, last);
         last = generation;
         ASSERT_TRUE(is_ok(container.value().acquire("weights")));

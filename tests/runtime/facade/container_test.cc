@@ -8,6 +8,7 @@
 #include "fatctx/model.h"
 #include "fatctx/packer.h"
 #include "runtime/small_model.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace container_test {
@@ -31,7 +32,7 @@ TEST_F(OnSmallModel, RecordsAreListedInCanonicalOrderWithTheirFacts) {
   ASSERT_TRUE(container.ok()) << to_text(container.error());
 
   std::vector<std::string> names;
-  for (const RecordInfo& record : container.value().records()) names.emplace_back(record.name);
+  for (const RecordInfo& record : support::records_in(container.value())) names.emplace_back(record.name);
 
   EXPECT_EQ(names, (std::vector<std::string>{"small.aarch64", "small.x86-64-v2", "small.x86-64-v3", "small.x86-64-v4",
                                              "weights", "weights.tensors", "description"}));
@@ -143,7 +144,7 @@ TEST_F(OnSmallModel, VerifyOfOneRecordDoesNotBlameItForItsLeafHashes) {
   const Container container = Container::open(path).value();
   const RecordInfo weights = container.find("weights").value();
   const auto file = mapping::open_for_reading(path);
-  const auto opened = container::read_toc(*file.value(), container.report().file_size);
+  const auto opened = container::read_toc(*file.value(), support::report_of(container).file_size);
   const auto of_weights =
       std::ranges::find(opened.value().toc.segments, weights.file_offset, &container::Segment::offset);
   ASSERT_NE(of_weights, opened.value().toc.segments.end());

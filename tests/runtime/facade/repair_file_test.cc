@@ -10,6 +10,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/repair.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -59,7 +60,7 @@ TEST_F(RepairFile, ADamagedFileIsWholeAgainAndAnOpenContainerGoesOn) {
   for (const Bytes& whole : {support::unsealed_sample(), support::sealed_sample()}) {
     write(damaged(whole));
     const Container open = Container::open(path_).value();
-    EXPECT_THAT(open.report().degraded, ::testing::ElementsAre("slot A0"));
+    EXPECT_THAT(support::report_of(open).degraded, ::testing::ElementsAre("slot A0"));
 
     ASSERT_TRUE(is_ok(repair(path_, {.dry_run = true})));
     EXPECT_TRUE(support::read_file(path_) == damaged(whole));

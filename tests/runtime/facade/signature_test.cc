@@ -22,6 +22,7 @@
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
 #include "support/large_form.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/signed_file.h"
@@ -100,11 +101,11 @@ class Signed : public ::testing::Test {
 
 TEST_F(Signed, OpensForWhoeverTrustsTheKeyAndForWhoeverAsksForNone) {
   const Container trusted = Container::open(path_, trusting()).value();
-  EXPECT_TRUE(trusted.report().signed_file);
-  EXPECT_TRUE(trusted.report().signature_verified);
-  EXPECT_EQ(trusted.report().key_id, to_hex(release_.public_key.id()));
-  EXPECT_EQ(trusted.report().generation, 2U);
-  for (const RecordInfo& record : trusted.records()) {
+  EXPECT_TRUE(support::report_of(trusted).signed_file);
+  EXPECT_TRUE(support::report_of(trusted).signature_verified);
+  EXPECT_EQ(support::report_of(trusted).key_id, to_hex(release_.public_key.id()));
+  EXPECT_EQ(support::report_of(trusted).generation, 2U);
+  for (const RecordInfo& record : support::records_in(trusted)) {
     if (record.codec == Codec::kNone) {
       EXPECT_TRUE(is_ok(trusted.acquire(record.id))) << record.name;
     }
@@ -115,8 +116,8 @@ TEST_F(Signed, OpensForWhoeverTrustsTheKeyAndForWhoeverAsksForNone) {
   EXPECT_TRUE(trusted.verify().value().findings.empty());
 
   const Container anybody = Container::open(path_).value();
-  EXPECT_TRUE(anybody.report().signed_file);
-  EXPECT_FALSE(anybody.report().signature_verified);
+  EXPECT_TRUE(support::report_of(anybody).signed_file);
+  EXPECT_FALSE(support::report_of(anybody).signature_verified);
   const OpenOptions several{.trusted_keys = {other_.public_key, release_.public_key}};
   EXPECT_TRUE(is_ok(Container::open(path_, several)));
 }
@@ -131,18 +132,18 @@ TEST_F(Signed, HasTheBytesAndTheNameOfWhatWasSignedAndOneGeneration) {
   const Container before = Container::open(plain).value();
   const Container after = Container::open(made, trusting()).value();
 
-  EXPECT_EQ(after.report().uuid, before.report().uuid);
-  EXPECT_EQ(after.report().generation, before.report().generation + 1);
-  EXPECT_EQ(report.generation, after.report().generation);
+  EXPECT_EQ(support::report_of(after).uuid, support::report_of(before).uuid);
+  EXPECT_EQ(support::report_of(after).generation, support::report_of(before).generation + 1);
+  EXPECT_EQ(report.generation, support::report_of(after).generation);
   EXPECT_EQ(report.file_size, std::filesystem::file_size(made));
-  ASSERT_EQ(after.records().size(), before.records().size());
-  for (std::size_t i = 0; i < before.records().size(); ++i) {
-    EXPECT_EQ(after.records()[i].hash, before.records()[i].hash);
-    EXPECT_EQ(after.records()[i].name, before.records()[i].name);
-    EXPECT_EQ(after.records()[i].recipe, before.records()[i].recipe);
+  ASSERT_EQ(support::records_in(after).size(), support::records_in(before).size());
+  for (std::size_t i = 0; i < support::records_in(before).size(); ++i) {
+    EXPECT_EQ(support::records_in(after)[i].hash, support::records_in(before)[i].hash);
+    EXPECT_EQ(support::records_in(after)[i].name, support::records_in(before)[i].name);
+    EXPECT_EQ(support::records_in(after)[i].recipe, support::records_in(before)[i].recipe);
   }
-  EXPECT_FALSE(before.report().signed_file);
-  EXPECT_FALSE(after.report().sealed);
+  EXPECT_FALSE(support::report_of(before).signed_file);
+  EXPECT_FALSE(support::report_of(after).sealed);
   EXPECT_TRUE(fails_with(sign_container(plain, release_.secret_path, made), ErrorCode::kExists));
 
   ASSERT_TRUE(is_ok(sign_container(plain, release_.secret_path, folder_.file("again.fatctx"))));
@@ -151,9 +152,9 @@ TEST_F(Signed, HasTheBytesAndTheNameOfWhatWasSignedAndOneGeneration) {
 
 TEST_F(Signed, StaysSealedOrIsSealedAsWell) {
   ASSERT_TRUE(is_ok(sign({.seal = true, .overwrite = true})));
-  EXPECT_TRUE(Container::open(path_, trusting()).value().report().sealed);
+  EXPECT_TRUE(support::report_of(Container::open(path_, trusting()).value()).sealed);
   ASSERT_TRUE(is_ok(sign()));
-  const OpenReport report = Container::open(path_, trusting()).value().report();
+  const OpenReport report = support::report_of(Container::open(path_, trusting()).value());
   EXPECT_TRUE(report.sealed);
   EXPECT_EQ(report.generation, 4U);
   EXPECT_EQ(std::filesystem::status(path_).permissions() & std::filesystem::perms(0222), std::filesystem::perms::none);
@@ -347,7 +348,7 @@ TEST_F(Signed, AnAppendMakesAGenerationThatIsNotSignedAndTheSignedOneOpensByItsN
   by_number.generation = 2;
   {
     const Container signed_one = Container::open(path_, by_number).value();
-    EXPECT_TRUE(signed_one.report().signature_verified);
+    EXPECT_TRUE(support::report_of(signed_one).signature_verified);
     EXPECT_TRUE(is_ok(signed_one.acquire("weights")));
     EXPECT_TRUE(is_ok(signed_one.acquire("built")));
     EXPECT_TRUE(fails_with(signed_one.find("riscv64"), ErrorCode::kNotFound));
@@ -363,7 +364,7 @@ TEST_F(Signed, AnAppendMakesAGenerationThatIsNotSignedAndTheSignedOneOpensByItsN
 
   ASSERT_TRUE(is_ok(sign()));
   const Container again = Container::open(path_, trusting()).value();
-  EXPECT_EQ(again.report().generation, 5U);
+  EXPECT_EQ(support::report_of(again).generation, 5U);
   EXPECT_TRUE(is_ok(again.acquire("riscv64")));
   EXPECT_TRUE(again.verify().value().findings.empty());
 }
@@ -449,7 +450,7 @@ TEST_F(Forged, WhatAnEarlierOpenWithoutKeysHasVerifiedCountsForNothing) {
   EXPECT_TRUE(fails_with(after.acquire("weights"), ErrorCode::kChecksumMismatch, "F26"));
   // And the other way round.
   const Container third = open_container(registry, path_).value();
-  EXPECT_TRUE(third.report().already_live);
+  EXPECT_TRUE(support::report_of(third).already_live);
   EXPECT_TRUE(is_ok(third.acquire("weights")));
   EXPECT_EQ(registry.live_count(), 2U);
 }
@@ -604,7 +605,7 @@ TEST_F(Signed, VerifyOfAnEarlierGenerationFindsItsOwnSignature) {
   EXPECT_TRUE(unasked.findings.empty());
   EXPECT_FALSE(unasked.signature_verified);
   EXPECT_EQ(unasked.key_id, good.key_id) << "by way of the newest, and with the signature of its slot";
-  EXPECT_TRUE(Container::open(path_, {.generation = 2}).value().report().signed_file);
+  EXPECT_TRUE(support::report_of(Container::open(path_, {.generation = 2}).value()).signed_file);
 
   const auto newest = verify_file(path_, {}, trusting()).value();
   ASSERT_EQ(newest.findings.size(), 1U);

@@ -6,6 +6,7 @@
 #include "fatctx/model.h"
 #include "mapping/unique_fd.h"
 #include "runtime/small_model.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace ways_in_test {
@@ -81,7 +82,7 @@ TEST_F(WaysIn, APartMeetsItselfAndNotTheWholeFile) {
   const auto whole = Container::open(Source::of_descriptor(descriptor.get()));
 
   ASSERT_TRUE(again.ok()) << to_text(again.error());
-  EXPECT_TRUE(again.value().report().already_live);
+  EXPECT_TRUE(support::report_of(again.value()).already_live);
   ASSERT_FALSE(whole.ok()) << "a sealed container may not have anything behind it";
   EXPECT_EQ(whole.error().code, ErrorCode::kTrailingData);
 }
@@ -100,7 +101,7 @@ TEST_F(WaysIn, TwoContainersInOneFileAreTwoMappings) {
   const auto second = Container::open(Source::of_descriptor(descriptor.get(), {second_offset, other.size()}));
 
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_NE(first.value().report().uuid, second.value().report().uuid);
+  EXPECT_NE(support::report_of(first.value()).uuid, support::report_of(second.value()).uuid);
   EXPECT_TRUE(holds_weights_of(second.value(), 2));
 }
 
@@ -167,9 +168,9 @@ TEST_F(WaysIn, ABufferIsOpenedWithoutACopy) {
   EXPECT_TRUE(equal(weights.value().bytes(), testing::pattern(testing::kWeightsSize, 1)));
   EXPECT_GE(weights.value().data(), content_.data());
   EXPECT_LE(weights.value().data() + weights.value().size_bytes(), content_.data() + content_.size());
-  EXPECT_EQ(container.value().report().path, "memory");
-  EXPECT_EQ(container.value().report().filesystem, "memory");
-  EXPECT_FALSE(container.value().report().remote_filesystem);
+  EXPECT_EQ(container.value().path(), "memory");
+  EXPECT_EQ(support::report_of(container.value()).filesystem, "memory");
+  EXPECT_FALSE(support::report_of(container.value()).remote_filesystem);
   EXPECT_TRUE(container.value().verify().value().findings.empty());
   EXPECT_TRUE(container.value().tensors(weights.value().record_id()).value().view("layer/1").ok());
 }
@@ -232,7 +233,7 @@ TEST_F(WaysIn, ReopenGivesTheFileThatTookThePlaceAndLeavesTheOldOne) {
   const auto fresh = old.reopen();
 
   ASSERT_TRUE(fresh.ok()) << to_text(fresh.error());
-  EXPECT_NE(fresh.value().report().uuid, old.report().uuid);
+  EXPECT_NE(support::report_of(fresh.value()).uuid, support::report_of(old).uuid);
   EXPECT_TRUE(holds_weights_of(fresh.value(), 2));
   EXPECT_TRUE(equal(old_view.bytes(), testing::pattern(testing::kWeightsSize, 1)));
   EXPECT_TRUE(holds_weights_of(old, 1)) << "the old container goes on with its own bytes";
@@ -244,7 +245,7 @@ TEST_F(WaysIn, ReopenOfAnUnchangedFileSharesItsMapping) {
   const auto again = first.reopen();
 
   ASSERT_TRUE(again.ok());
-  EXPECT_TRUE(again.value().report().already_live);
+  EXPECT_TRUE(support::report_of(again.value()).already_live);
   const RecordView a = weights_of(first);
   const RecordView b = weights_of(again.value());
   EXPECT_EQ(a.data(), b.data());
@@ -252,7 +253,7 @@ TEST_F(WaysIn, ReopenOfAnUnchangedFileSharesItsMapping) {
 
 TEST_F(WaysIn, ReopenKeepsThePolicyAndFailsWhereAnOpenFails) {
   const Container container = Container::open(model_, {.verify = VerifyPolicy::kNone}).value();
-  EXPECT_EQ(container.reopen().value().report().verify, VerifyPolicy::kNone);
+  EXPECT_EQ(support::report_of(container.reopen().value()).verify, VerifyPolicy::kNone);
   std::filesystem::remove(model_);
 
   const auto gone = container.reopen();
@@ -272,8 +273,8 @@ TEST_F(WaysIn, ReopenWorksForDescriptorsAndBuffers) {
   const auto buffer_again = Container::open(Source::of_memory(content_)).value().reopen();
 
   ASSERT_TRUE(part_again.ok()) << to_text(part_again.error());
-  EXPECT_TRUE(part_again.value().report().already_live);
-  EXPECT_EQ(part_again.value().report().path, part->report().path);
+  EXPECT_TRUE(support::report_of(part_again.value()).already_live);
+  EXPECT_EQ(part_again.value().path(), part->path());
   ASSERT_TRUE(buffer_again.ok()) << to_text(buffer_again.error());
   EXPECT_TRUE(buffer_again.value().acquire("weights").ok());
 }

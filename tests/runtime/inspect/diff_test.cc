@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/appended.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -237,7 +238,7 @@ TEST(Diff, JsonSaysTheSame) {
 TEST(Diff, DamageIsAnErrorThatNamesRecordAndContainer) {
   Bytes damaged = support::unsealed_sample();
   const Container whole = opened(support::unsealed_sample());
-  for (const RecordInfo& record : whole.records()) {
+  for (const RecordInfo& record : support::records_in(whole)) {
     if (record.type == RecordType::kDescription) damaged[static_cast<std::size_t>(record.file_offset)] ^= std::byte{1};
   }
   const auto report = compared(support::unsealed_sample(), damaged);

@@ -6,6 +6,7 @@
 #include "fatctx/info.h"
 #include "fatctx/sharing.h"
 #include "support/chip_corpus.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/sliced_container.h"
@@ -55,7 +56,7 @@ class SharingOfChips : public ::testing::Test {
   }
   [[nodiscard]] static std::uint64_t metadata_bytes(const Container& container) {
     std::uint64_t bytes = 0;
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.type == RecordType::kTensorTable || record.type == RecordType::kDescription) {
         bytes += record.stored_bytes;
       }
@@ -112,12 +113,12 @@ TEST_F(SharingOfChips, RecipesAreMeasuredByTheBytesThatTheyMake) {
   EXPECT_LT(totals.stored_bytes, totals.pages[0].bytes);
   EXPECT_EQ(report.value().layout_groups.size(), possible.layout_groups.size());
   std::size_t recipes = 0;
-  for (const RecordInfo& record : by_bytes.records()) {
+  for (const RecordInfo& record : support::records_in(by_bytes)) {
     const std::uint64_t composed = of(by_bytes, report.value(), record.name).composed_bytes;
     EXPECT_EQ(composed != 0, record.recipe) << record.name;
     if (!record.recipe) continue;
     ++recipes;
-    const Container budget = Container::open(by_bytes.report().path, {.max_copied_bytes = composed}).value();
+    const Container budget = Container::open(by_bytes.path(), {.max_copied_bytes = composed}).value();
     const auto view = budget.acquire(record.id);
     ASSERT_TRUE(is_ok(view));
     EXPECT_EQ(view.value().copied_bytes(), composed);

@@ -9,6 +9,7 @@
 #include "runtime/dlc_model.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
+#include "support/opened.h"
 #include "support/sample_container.h"
 #include "support/signed_file.h"
 
@@ -93,7 +94,7 @@ TEST_F(ThinView, OfRecipesMapsTheirPagesAndComposesTheRest) {
   const Container container = Container::open(path, options).value();
   std::size_t recipes = 0;
   std::size_t copied = 0;
-  for (const RecordInfo& record : container.records())
+  for (const RecordInfo& record : support::records_in(container))
     if (record.recipe) ++recipes;
   ASSERT_EQ(recipes, 1U);
   for (const DlcChoice& choice : {kSoc57, kSoc69}) {
@@ -139,14 +140,14 @@ TEST_F(ThinView, OutlivesItsContainerAndCountsAsAViewOfItsRecords) {
     view = thin_dlc_view(container, kSoc57).value();
     const MappedContainer& mapped = *mapped_of(container);
     const auto views = [&](std::string_view name) {
-      const RecordInfo& record = *mapped.find(name);
-      return mapped.attachments().all()[mapped.toc().index_of(record)].views.load();
+      const RecordInfo& record = *mapped.find(name).value();
+      return mapped.attachments().at(mapped.toc().index_of(record)).views.load();
     };
     EXPECT_EQ(views("htp.shared.weights.0"), 1U);
     EXPECT_EQ(views("htp.cache.57.0"), 1U);
     EXPECT_EQ(views("htp.cache.69.0"), 0U);
-    EXPECT_EQ(mapped.verification_of(*mapped.find("htp.cache.57.0")), RecordState::kOk);
-    EXPECT_EQ(mapped.verification_of(*mapped.find("htp.cache.69.0")), RecordState::kUnknown);
+    EXPECT_EQ(mapped.verification_of(*mapped.find("htp.cache.57.0").value()), RecordState::kOk);
+    EXPECT_EQ(mapped.verification_of(*mapped.find("htp.cache.69.0").value()), RecordState::kUnknown);
   }
   std::filesystem::remove(path);
   EXPECT_TRUE(std::ranges::equal(view->bytes(), wanted));

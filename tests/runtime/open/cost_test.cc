@@ -8,6 +8,7 @@
 #include "fatctx/diff.h"
 #include "fatctx/extract.h"
 #include "support/costly_file.h"
+#include "support/opened.h"
 #include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
@@ -82,7 +83,7 @@ TEST(CostOfARecord, IsBoundedWhereItIsStreamedExtractedAndComposed) {
   support::write_file(path, support::file_of_fills(kLargestRecord, 1, false));
   const auto opened = Container::open(path, {.max_copied_bytes = UINT64_MAX});
   ASSERT_TRUE(is_ok(opened));
-  const std::uint32_t id = opened.value().records().back().id;
+  const std::uint32_t id = support::records_in(opened.value()).back().id;
   const std::string out = dir.file("out");
 
   const auto streamed = stream_record(opened.value(), id, [](ByteView /*bytes*/) -> Status { return Done{}; });
@@ -107,7 +108,7 @@ TEST(CostOfARecord, IsWhatTheCallerAllows) {
   const auto large = Container::open(path, {.max_copied_bytes = UINT64_MAX, .max_made_bytes = 64 * kMebibyte});
   ASSERT_TRUE(is_ok(small));
   ASSERT_TRUE(is_ok(large));
-  const std::uint32_t id = small.value().records().back().id;
+  const std::uint32_t id = support::records_in(small.value()).back().id;
 
   EXPECT_FALSE(extract_record(small.value(), id, dir.file("a"), false).ok());
   EXPECT_TRUE(is_ok(extract_record(large.value(), id, dir.file("b"), false)));

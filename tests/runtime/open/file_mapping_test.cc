@@ -16,6 +16,7 @@
 #include "mapping/os_file.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/small_model.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace file_mapping_test {
@@ -148,8 +149,8 @@ TEST_F(FileMappingSwitch, DisabledFileMappingGivesOneCopyToAllSessionsAndMapsNot
   for (int i = 0; i < 8; ++i) sessions.push_back(model.begin_session().value());
 
   EXPECT_EQ(testing::mappings_of(path_), 0);
-  EXPECT_FALSE(model.container()->report().mapped);
-  EXPECT_EQ(model.container()->report().copy_reason, "file mapping is disabled by the caller");
+  EXPECT_FALSE(support::report_of(*model.container()).mapped);
+  EXPECT_EQ(support::report_of(*model.container()).copy_reason, "file mapping is disabled by the caller");
   for (const Session& session : sessions) {
     const RecordView& weights = session.weights().front().view;
     EXPECT_EQ(weights.access_path(), AccessPath::kCopied);
@@ -176,8 +177,9 @@ TEST_F(FileMappingSwitch, AConsumerThatCannotTakeMappedMemoryIsAskedOncePerModel
 
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(file_mapping_fallbacks(), before + 1);
-  EXPECT_FALSE(model.container()->report().mapped);
-  EXPECT_EQ(model.container()->report().copy_reason, "the consumer cannot take mapped memory: librpcmem is missing");
+  EXPECT_FALSE(support::report_of(*model.container()).mapped);
+  EXPECT_EQ(support::report_of(*model.container()).copy_reason,
+            "the consumer cannot take mapped memory: librpcmem is missing");
   EXPECT_EQ(first.weights().front().view.data(), second.weights().front().view.data());
   EXPECT_EQ(first.weights().front().view.access_path(), AccessPath::kCopied);
 }
@@ -189,8 +191,8 @@ TEST_F(FileMappingSwitch, AConsumerThatTakesMappedMemoryGetsTheMapping) {
 
   const Model model = Model::open(path_, options).value();
 
-  EXPECT_TRUE(model.container()->report().mapped);
-  EXPECT_EQ(model.container()->report().copy_reason, "");
+  EXPECT_TRUE(support::report_of(*model.container()).mapped);
+  EXPECT_EQ(support::report_of(*model.container()).copy_reason, "");
   EXPECT_EQ(model.begin_session().value().weights().front().view.access_path(), AccessPath::kDirect);
   EXPECT_EQ(file_mapping_fallbacks(), before);
 }
@@ -218,11 +220,11 @@ TEST_F(FileMappingSwitch, MappedAndCopyingConsumersOfOneFileLiveSideBySide) {
   const Container mapped = Container::open(path_).value();
   const RecordView view = mapped.acquire("weights").value();
 
-  EXPECT_TRUE(mapped.report().already_live) << "one container, mapped when the first asks for it";
+  EXPECT_TRUE(support::report_of(mapped).already_live) << "one container, mapped when the first asks for it";
   EXPECT_EQ(testing::mappings_of(path_), 1);
   EXPECT_NE(copy.data(), view.data());
   EXPECT_TRUE(holds_weights(copy) && holds_weights(view));
-  EXPECT_FALSE(copied.report().mapped);
+  EXPECT_FALSE(support::report_of(copied).mapped);
 }
 
 TEST_F(FileMappingSwitch, ACopyGoesWithItsLastViewAndOutlivesEverythingElse) {
@@ -320,7 +322,7 @@ TEST_F(FileMappingSwitch, ViewsCanBePlacedInAMemfdThatAnotherProcessMayMap) {
 
   ASSERT_NE(elsewhere, MAP_FAILED);
   EXPECT_EQ(std::memcmp(elsewhere, view.data(), view.size_bytes()), 0);
-  EXPECT_EQ(container.report().copy_reason, "views are placed in memory of memfd");
+  EXPECT_EQ(support::report_of(container).copy_reason, "views are placed in memory of memfd");
   (void)::munmap(elsewhere, view.size_bytes());
 }
 
@@ -382,7 +384,7 @@ TEST_F(FileMappingSwitch, WhereMappingIsNotAvailableOneCopyIsMadeAndReportedOrRe
 
   const Container container = Container::open(path_, options).value();
   EXPECT_TRUE(holds_weights(container.acquire("weights").value()));
-  EXPECT_NE(container.report().copy_reason.find("this machine cannot map files"), std::string::npos);
+  EXPECT_NE(support::report_of(container).copy_reason.find("this machine cannot map files"), std::string::npos);
   EXPECT_EQ(file_mapping_fallbacks(), before + 1);
 
   options.file_mapping = FileMapping::kRequire;

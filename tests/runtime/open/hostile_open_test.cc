@@ -8,6 +8,7 @@
 #include "container/read/lies_toc.h"
 #include "fatctx/container.h"
 #include "runtime/facade/open_container.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -85,7 +86,7 @@ TEST(HostileOpen, LostHeaderPagesAreInTheOpenReport) {
     ASSERT_TRUE(support::is_ok(opened)) << page;
     std::vector<std::string> loss;  // an open does not read the padding between the sectors
     if (expected[page] != nullptr) loss.emplace_back(expected[page]);
-    EXPECT_EQ(opened.value().report().degraded, loss);
+    EXPECT_EQ(support::report_of(opened.value()).degraded, loss);
     EXPECT_TRUE(support::is_ok(opened.value().acquire("weights")));
     EXPECT_FALSE(opened.value().verify().value().findings.empty());
   }

@@ -8,6 +8,7 @@
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
 #include "runtime/large_model.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace mapping_guard_test {
@@ -75,7 +76,7 @@ TEST_F(GuardedModel, AFileThatWasMadeWholeAgainStaysLostForThoseWhoSawZeros) {
   write_again();
 
   const Container fresh = Container::open(path_).value();
-  EXPECT_FALSE(fresh.report().already_live) << "nobody joins a mapping with zeros in it";
+  EXPECT_FALSE(support::report_of(fresh).already_live) << "nobody joins a mapping with zeros in it";
   const RecordView view = fresh.acquire("weights").value();
   EXPECT_TRUE(std::ranges::equal(view.bytes(), testing::large_pattern(testing::kLargeWeightsSize, 1)));
 

@@ -16,6 +16,7 @@
 #include "support/appended.h"
 #include "support/large_form.h"
 #include "support/newer_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
@@ -101,7 +102,7 @@ TEST_F(NewerVersion, IsRepairedAndAppendedToWithFieldsThatWritersMayIgnore) {
 
   const auto opened = Container::open(path_);
   ASSERT_TRUE(is_ok(opened));
-  EXPECT_EQ(opened.value().report().newer_features, "compat 0x8");
+  EXPECT_EQ(support::report_of(opened.value()).newer_features, "compat 0x8");
   EXPECT_TRUE(is_ok(opened.value().acquire("added")));
 }
 

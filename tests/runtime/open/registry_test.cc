@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "runtime/small_model.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace registry_test {
@@ -48,10 +49,10 @@ TEST(Registry, EveryWayToTheFileMeetsInOneMapping) {
   ::close(descriptor);
 
   for (const Container& other : others) {
-    EXPECT_TRUE(other.report().already_live) << other.report().path;
-    EXPECT_EQ(address_of(other), address_of(first)) << other.report().path;
+    EXPECT_TRUE(support::report_of(other).already_live) << other.path();
+    EXPECT_EQ(address_of(other), address_of(first)) << other.path();
   }
-  EXPECT_FALSE(first.report().already_live);
+  EXPECT_FALSE(support::report_of(first).already_live);
   EXPECT_EQ(testing::mappings_of(path), 1);
 }
 
@@ -63,7 +64,7 @@ TEST(Registry, ACopyOfTheFileIsAnotherMapping) {
   const Container a = must_open(folder / "a");
   const Container b = must_open(folder / "b");
 
-  EXPECT_EQ(a.report().uuid, b.report().uuid);
+  EXPECT_EQ(support::report_of(a).uuid, support::report_of(b).uuid);
   EXPECT_NE(address_of(a), address_of(b));
 }
 
@@ -96,9 +97,9 @@ TEST(Registry, ATouchedFileKeepsItsMapping) {
   ASSERT_EQ(::chmod(path.c_str(), 0600), 0);  // another ctime
   const Container second = must_open(path);
 
-  EXPECT_TRUE(second.report().already_live);
+  EXPECT_TRUE(support::report_of(second).already_live);
   EXPECT_EQ(address_of(second), address);
-  EXPECT_TRUE(must_open(path).report().already_live);
+  EXPECT_TRUE(support::report_of(must_open(path)).already_live);
 }
 
 TEST(Registry, DamageAfterVerificationIsSeenOnceTheFileLooksDifferent) {
@@ -125,12 +126,12 @@ TEST(Registry, ATruncatedOrRewrittenFileIsChangedAndNotACrash) {
   testing::pack_small_model(path);
   const Container container = must_open(path);
 
-  std::filesystem::resize_file(path, container.report().file_size - 100'000);
+  std::filesystem::resize_file(path, support::report_of(container).file_size - 100'000);
   const auto cut = container.acquire("weights");
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, ErrorCode::kChanged);
 
-  std::filesystem::resize_file(path, container.report().file_size);  // zeros instead of records
+  std::filesystem::resize_file(path, support::report_of(container).file_size);  // zeros instead of records
   const auto regrown = container.acquire("weights");
   ASSERT_FALSE(regrown.ok());
   EXPECT_EQ(regrown.error().code, ErrorCode::kChecksumMismatch);
@@ -170,7 +171,7 @@ TEST(Registry, TheLastHandleUnmaps) {
 
   for (int round = 0; round < 100; ++round) {
     const Container container = must_open(path);
-    EXPECT_FALSE(container.report().already_live);
+    EXPECT_FALSE(support::report_of(container).already_live);
   }
 
   EXPECT_EQ(testing::mappings_of(path), 0);

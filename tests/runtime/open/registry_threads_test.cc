@@ -16,6 +16,7 @@
 #include "runtime/facade/open_container.h"
 #include "runtime/small_model.h"
 #include "support/amount.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace registry_threads_test {
@@ -59,7 +60,7 @@ TEST(RegistryThreads, SixtyFourOpensAtOnceMakeOneMapping) {
     const auto view = opened.value().acquire("weights");
     ASSERT_TRUE(view.ok()) << to_text(view.error());
     const std::lock_guard lock(mutex);
-    if (!opened.value().report().already_live) ++fresh;
+    if (!support::report_of(opened.value()).already_live) ++fresh;
     addresses.insert(view.value().data());
     keep.push_back(std::move(opened).value());
   });
@@ -107,7 +108,7 @@ bool cycle(Registry& registry, CycledFile& file, bool lets_others_run) {
   const auto view = opened.value().acquire("small.aarch64");
   EXPECT_TRUE(view.ok()) << to_text(view.error());
   if (!view.ok()) return false;
-  const bool made = !opened.value().report().already_live;
+  const bool made = !support::report_of(opened.value()).already_live;
   {
     // This mapping and those of the holders are alive at the same time, so they must be the same one.
     const std::lock_guard lock(file.mutex);

@@ -21,6 +21,7 @@
 #include "runtime/open/mapped_container.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
+#include "support/opened.h"
 #include "support/recipe_file.h"
 #include "support/sliced_container.h"
 
@@ -35,7 +36,7 @@ class ComposedView : public testing::ChipModel {
  protected:
   [[nodiscard]] static Result<RecordView> view_on(const Container& container, std::string_view name,
                                                   const StitchHost& host) {
-    return composed_view(container, *mapped_of(container)->find(name), host);
+    return composed_view(container, *mapped_of(container)->find(name).value(), host);
   }
   [[nodiscard]] static bool holds(const std::string& text, std::uint64_t number) {
     return text.find(std::to_string(number)) != std::string::npos;
@@ -71,7 +72,7 @@ TEST_F(ComposedView, ShowsTheBytesOfEveryChip) {
   }
   EXPECT_EQ(paths.size(), 2U);
   EXPECT_EQ(access_path_name(AccessPath::kComposed), "composed");
-  EXPECT_EQ(container.report().copied_records, 0U);
+  EXPECT_EQ(support::report_of(container).copied_records, 0U);
 }
 
 TEST_F(ComposedView, WhatFitsThePagesOfTheFileIsMappedAndOnlyTheRestIsBuilt) {
@@ -237,8 +238,8 @@ TEST_F(ComposedView, OnAHostOfLargerPagesSlicesAreComposedWithinTheBudget) {
   StitchHost host;
   host.page_bytes = 16'384;
   const Container container = Container::open(path, {.max_copied_bytes = kEnough}).value();
-  ASSERT_TRUE(is_composed(container, *mapped_of(container)->find("record"), host));
-  EXPECT_FALSE(is_composed(container, *mapped_of(container)->find("record"))) << "these pages fit";
+  ASSERT_TRUE(is_composed(container, *mapped_of(container)->find("record").value(), host));
+  EXPECT_FALSE(is_composed(container, *mapped_of(container)->find("record").value())) << "these pages fit";
   const auto view = view_on(container, "record", host);
   ASSERT_TRUE(is_ok(view));
   EXPECT_EQ(view.value().access_path(), AccessPath::kComposed);
@@ -247,7 +248,7 @@ TEST_F(ComposedView, OnAHostOfLargerPagesSlicesAreComposedWithinTheBudget) {
   EXPECT_EQ(metrics_of(container, "record").verification, RecordState::kOk);
 
   const Container without = Container::open(path).value();
-  EXPECT_TRUE(is_composed(without, *mapped_of(without)->find("record"), host)) << "nothing is copied unasked";
+  EXPECT_TRUE(is_composed(without, *mapped_of(without)->find("record").value(), host)) << "nothing is copied unasked";
   for (const FileMapping how : {FileMapping::kAuto, FileMapping::kRequire}) {
     const auto refused = view_on(Container::open(path, {.file_mapping = how}).value(), "record", host);
     ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
@@ -390,7 +391,7 @@ TEST_F(ComposedView, ARecipeThatMakesOtherBytesThanItsHashIsRefused) {
     support::add_recipe(file, program.bytes(), weights);
     support::write_file(folder_.file("recipe.fatctx"), file.bytes());
     const Container container = Container::open(folder_.file("recipe.fatctx"), {.max_copied_bytes = kEnough}).value();
-    const auto records = container.records();
+    const auto records = support::records_in(container);
     const auto record = std::ranges::find_if(records, [](const RecordInfo& one) { return one.recipe; });
     ASSERT_NE(record, records.end());
     const auto view = container.acquire(record->id);
@@ -416,7 +417,7 @@ TEST_F(ComposedView, AHostileSizeIsRefusedByTheBudgetBeforeMemoryIsTaken) {
                                    std::pair(std::uint64_t{UINT64_MAX}, ErrorCode::kCopyNotAllowed)}) {
     const Container container =
         Container::open(folder_.file("huge.fatctx"), {.max_copied_bytes = 1 << 20, .max_made_bytes = made}).value();
-    const auto records = container.records();
+    const auto records = support::records_in(container);
     const auto record = std::ranges::find_if(records, [](const RecordInfo& one) { return one.recipe; });
     const auto refused = container.acquire(record->id);
     ASSERT_TRUE(fails_with(refused, code));

@@ -6,6 +6,7 @@
 
 #include "fatctx/model.h"
 #include "runtime/small_model.h"
+#include "support/opened.h"
 #include "support/process_files.h"
 
 namespace fatctx {
@@ -37,9 +38,9 @@ TEST_F(PrivateCopies, StayWhateverIsWrittenToTheFile) {
 
   EXPECT_TRUE(holds_weights(view));
   EXPECT_EQ(view.access_path(), AccessPath::kCopied);
-  EXPECT_FALSE(container.report().mapped);
-  EXPECT_EQ(container.report().copy_reason, "private copies were requested");
-  EXPECT_EQ(verify_policy_name(container.report().verify), "private_copy");
+  EXPECT_FALSE(support::report_of(container).mapped);
+  EXPECT_EQ(support::report_of(container).copy_reason, "private copies were requested");
+  EXPECT_EQ(verify_policy_name(support::report_of(container).verify), "private_copy");
   EXPECT_EQ(testing::mappings_of(path_), 0);
 }
 

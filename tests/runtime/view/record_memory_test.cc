@@ -12,6 +12,7 @@
 #include "runtime/open/registry.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace record_memory_test {
@@ -220,7 +221,7 @@ TEST_F(RecordMemory, MetricsTouchNothing) {
   const ContainerMetrics metrics = container_metrics(container);
 
   EXPECT_EQ(metrics.resident_bytes, 0U);
-  EXPECT_EQ(metrics.mapped_bytes, container.report().committed_end);
+  EXPECT_EQ(metrics.mapped_bytes, support::report_of(container).committed_end);
   EXPECT_EQ(container_metrics(container).resident_bytes, 0U);
 }
 
@@ -239,8 +240,8 @@ TEST_F(RecordMemory, MetricsOfTheProcessAddUpItsFiles) {
   EXPECT_EQ(metrics.live_mappings, before.live_mappings + 2);
   EXPECT_EQ(metrics.sessions, before.sessions + 2);
   EXPECT_EQ(metrics.saved_bytes, before.saved_bytes + kLargeWeightsSize + kLargeBinarySize);
-  EXPECT_EQ(metrics.mapped_bytes,
-            before.mapped_bytes + model.container()->report().committed_end + other.report().committed_end);
+  EXPECT_EQ(metrics.mapped_bytes, before.mapped_bytes + support::report_of(*model.container()).committed_end +
+                                      support::report_of(other).committed_end);
 }
 
 TEST_F(RecordMemory, MetricsAreJsonWithNullForWhatIsNotKnown) {
@@ -255,7 +256,7 @@ TEST_F(RecordMemory, MetricsAreJsonWithNullForWhatIsNotKnown) {
   EXPECT_EQ(json.at("container").at("path"), path_);
   EXPECT_TRUE(json.at("container").at("resident_bytes").is_null());
   EXPECT_EQ(json.at("container").at("records").at(0).at("verification"), "unknown");
-  EXPECT_EQ(json.at("container").at("records").size(), copied.records().size());
+  EXPECT_EQ(json.at("container").at("records").size(), support::records_in(copied).size());
   EXPECT_GE(process.at("runtime").at("containers").size(), 1U);
 }
 

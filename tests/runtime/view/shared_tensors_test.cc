@@ -13,6 +13,7 @@
 #include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
 #include "support/gguf_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/tensor_corpus.h"
 
@@ -60,7 +61,8 @@ void expect_direct(const Container& container, const std::string& blob, const Ex
 }
 
 std::size_t recipes_in(const Container& container) {
-  return static_cast<std::size_t>(std::count_if(container.records().begin(), container.records().end(),
+  return static_cast<std::size_t>(std::count_if(support::records_in(container).begin(),
+                                                support::records_in(container).end(),
                                                 [](const RecordInfo& record) { return record.recipe; }));
 }
 
@@ -231,7 +233,7 @@ TEST(SharedTensors, TheWholeBlobIsComposedWithinTheBudget) {
   const auto tensors = corpus_tensors(13, 30);
   const std::vector<PackRecord> records = {blob_record("a", tensors), blob_record("b", shuffled(tensors, 1))};
   const Opened opened = packed(folder, records);
-  const auto& all = opened.container.records();
+  const auto& all = support::records_in(opened.container);
   const auto recipe = std::find_if(all.begin(), all.end(), [](const RecordInfo& record) { return record.recipe; });
   ASSERT_NE(recipe, all.end());
   EXPECT_TRUE(fails_with(opened.container.acquire(recipe->id), ErrorCode::kCopyNotAllowed));
@@ -254,7 +256,7 @@ TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
   std::string recipe;
   {
     const auto container = Container::open(Source::of_memory(file)).value();
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.type != RecordType::kWeightBlob) continue;
       if (record.recipe) recipe = record.name;
       if (!record.recipe) at = record.file_offset + record.size_bytes / 2;

@@ -17,6 +17,7 @@
 #include "runtime/sliced_model.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
+#include "support/opened.h"
 
 namespace fatctx {
 namespace stitched_view_test {
@@ -56,8 +57,8 @@ TEST_F(StitchedView, ShowsTheBytesOfTheRecordWithoutACopy) {
   }
   EXPECT_EQ(container.access_path_of(id(container, "store 0")).value(), AccessPath::kDirect);
   EXPECT_EQ(access_path_name(AccessPath::kStitched), "stitched");
-  EXPECT_EQ(container.report().copied_records, 0U);
-  EXPECT_TRUE(container.report().mapped);
+  EXPECT_EQ(support::report_of(container).copied_records, 0U);
+  EXPECT_TRUE(support::report_of(container).mapped);
 }
 
 TEST_F(StitchedView, BehindAShortRecordTheLastPageIsZero) {
@@ -232,7 +233,7 @@ TEST_F(StitchedView, MorePiecesThanThatAreComposedIfTheCallerAllowsIt) {
   const RecordView view = container.acquire("many").value();
   EXPECT_EQ(view.access_path(), AccessPath::kComposed);
   EXPECT_TRUE(std::ranges::equal(view.bytes(), made.expected("many")));
-  EXPECT_EQ(container.report().copied_records, 0U);
+  EXPECT_EQ(support::report_of(container).copied_records, 0U);
   EXPECT_EQ(container.access_path_of(view.record_id()).value(), AccessPath::kComposed);
 
   for (const FileMapping how : {FileMapping::kAuto, FileMapping::kRequire}) {
@@ -286,7 +287,7 @@ TEST_F(StitchedView, ABufferIsCopiedFromAndAllocatorsAreUsed) {
   const RecordView view = buffer.acquire("weights").value();
   EXPECT_EQ(view.access_path(), AccessPath::kCopied);
   EXPECT_TRUE(shows(view, "weights"));
-  EXPECT_EQ(buffer.report().copied_records, 3U);
+  EXPECT_EQ(support::report_of(buffer).copied_records, 3U);
 
   const RecordView sealed = open({.verify = VerifyPolicy::kPrivateCopy}).acquire("odd").value();
   EXPECT_EQ(sealed.access_path(), AccessPath::kCopied);

@@ -23,6 +23,7 @@
 #include "runtime/view/composed_view.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
+#include "support/opened.h"
 #include "support/recipe_file.h"
 #include "support/sanitized.h"
 
@@ -300,7 +301,7 @@ TEST_F(ViewCacheFiles, NothingWrongIsEverPublished) {
   OpenOptions options = cached();
   options.verify = VerifyPolicy::kNone;
   const Container container = Container::open(folder_.file("recipe.fatctx"), options).value();
-  const auto records = container.records();
+  const auto records = support::records_in(container);
   const auto record = std::ranges::find_if(records, [](const RecordInfo& one) { return one.recipe; });
   ASSERT_NE(record, records.end());
   EXPECT_TRUE(fails_with(container.acquire(record->id), ErrorCode::kChecksumMismatch, "F37"));
@@ -549,7 +550,7 @@ TEST_F(ViewCacheFiles, HostsOfOtherPagesHaveFilesOfTheirOwn) {
   StitchHost host;
   host.page_bytes = 65'536;
   const Container container = open(cached());
-  const auto view = composed_view(container, *mapped_of(container)->find(name(chip)), host);
+  const auto view = composed_view(container, *mapped_of(container)->find(name(chip)).value(), host);
   ASSERT_TRUE(is_ok(view));
   EXPECT_TRUE(shows(view.value(), chip));
   ASSERT_EQ(files().size(), 2U);

@@ -11,6 +11,7 @@
 
 #include "fatctx/container.h"
 #include "support/dlc_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "tools/command_fixture.h"
 #include "tools/pack/ep_context_files.h"
@@ -202,7 +203,7 @@ TEST_F(CompileQnn, OneBinaryHasOneTargetInWhicheverWayItIsPacked) {
   const auto target_of = [this](const std::string& file) {
     const auto container = Container::open(path(file)).value();
     std::string text;
-    for (const RecordInfo& record : container.records()) {
+    for (const RecordInfo& record : support::records_in(container)) {
       if (record.type != RecordType::kContextBinary) continue;
       const auto& key = record.key;
       text += fmt::format("{}, soc {}, {}, {} MB, {}", key.part, key.qnn_soc, key.arch, key.vtcm_mb, to_text(key.sdk));
@@ -276,7 +277,7 @@ TEST_F(CompileInPart, WithPermissionTheModelIsKeptOnceForAllSocsAndNothingIsComp
 
   ASSERT_EQ(run({"--htp_socs", "57,69", "--common-arch", "v75", "--allow-cpu", "--force"}), ExitCode::kOk) << err_;
   const auto container = Container::open(path("out.fatctx")).value();
-  EXPECT_EQ(container.records().size(), 4U);  // two binaries, the model, the description
+  EXPECT_EQ(support::records_in(container).size(), 4U);  // two binaries, the model, the description
   EXPECT_EQ(container.find("net.onnx").value().type, RecordType::kWrapperModel);
   ASSERT_EQ(run_and_keep({"wrap", path("out.fatctx"), "--device", "69", "-o", path("w_ctx.onnx")}), ExitCode::kOk)
       << err_;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "fatctx/container.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/set_variable.h"
 #include "tools/command_fixture.h"
@@ -262,7 +263,7 @@ TEST_F(Compile, EachSetOfShapesIsAUnitAndTheWeightsAreStoredOnce) {
   const auto description = container.describe().value();
   const std::uint32_t weights = container.find("net.weights").value().id;
   std::size_t weight_blobs = 0;
-  for (const RecordInfo& record : container.records())
+  for (const RecordInfo& record : support::records_in(container))
     weight_blobs += record.key.type == RecordType::kWeightBlob ? 1 : 0;
   EXPECT_EQ(weight_blobs, 1U);
   for (const auto& [unit, batch] : {std::pair{"1x3", 1}, std::pair{"8x3", 8}}) {

@@ -14,6 +14,7 @@
 #include "source_dir.h"
 #include "support/chip_corpus.h"
 #include "support/gguf_file.h"
+#include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/safetensors_file.h"
 #include "tools/command_fixture.h"
@@ -140,7 +141,7 @@ TEST_F(Pack, EveryExampleOfTheManifestPageWorks) {
 TEST_F(Pack, SealedFilesAreAsked) {
   ASSERT_EQ(run({"--name", "net", "--weights", path("weights.irpa"), "--seal"}), ExitCode::kOk) << err_;
 
-  EXPECT_TRUE(Container::open(path("out.fatctx")).value().report().sealed);
+  EXPECT_TRUE(support::report_of(Container::open(path("out.fatctx")).value()).sealed);
   EXPECT_EQ(run({"--name", "net", "--weights", path("weights.irpa")}), ExitCode::kUsage);
   EXPECT_THAT(err_, HasSubstr("--force"));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fatctx/description.h"
+#include "tools/cli/whole_container.h"
 
 namespace fatctx::tools {
 namespace {
@@ -22,10 +23,10 @@ T value_of(Result<T> result) {
 }
 
 const RecordInfo& graph_in(const Container& container) {
-  for (const RecordInfo& record : container.records()) {
+  for (const RecordInfo& record : all_records(container)) {
     if (record.type == RecordType::kContextBinary) return record;
   }
-  throw std::runtime_error(container.report().path + ": no context binary in it");
+  throw std::runtime_error(container.path() + ": no context binary in it");
 }
 
 std::string location_of(const RecordInfo& blob, const RecordDescription* said) {
@@ -40,7 +41,7 @@ std::string location_of(const RecordInfo& blob, const RecordDescription* said) {
 }  // namespace
 
 InnerSessions::InnerSessions(const std::string& container)
-    : container_(value_of(Container::open(container))), graph_(value_of(container_.acquire(graph_in(container_).id))) {
+    : container_(value_of(open_whole(container))), graph_(value_of(container_.acquire(graph_in(container_).id))) {
   const ContainerDescription description = value_of(container_.describe());
   for (const std::uint32_t id : graph_in(container_).weights) {
     const RecordInfo blob = value_of(container_.record(id));

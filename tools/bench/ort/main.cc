@@ -25,6 +25,7 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/subprocess.h"
+#include "tools/cli/whole_container.h"
 #include "tools/compile/compile_cache.h"
 #include "tools/onnx/onnx_import.h"
 
@@ -149,8 +150,8 @@ class Bench {
       bench.ways.push_back(inside);
     }
     bench.container_bytes = bytes_of({container()});
-    FATCTX_ASSIGN(const Container opened, Container::open(container()));
-    bench.storage = opened.report().filesystem;
+    FATCTX_ASSIGN(const Container opened, open_whole(container()));
+    bench.storage = open_report(opened).filesystem;
     FATCTX_ASSIGN(bench.inner, inner(context));
     if (options_.runs != 0) {
       for (const char* const memory : {"least", "full_speed"}) {

@@ -20,7 +20,7 @@ constexpr std::string_view kTypePrefix = "tensor.";  // "tensor.NAME.type": a ty
 constexpr std::string_view kTypeSuffix = ".type";
 
 Error in_file(const Container& container, ErrorCode code, std::string_view message) {
-  return Error{code, fmt::format("{}: {}", container.report().path, message)};
+  return Error{code, fmt::format("{}: {}", container.path(), message)};
 }
 
 // Normalises a path: "./w.bin" and "w.bin" are one file, for ONNX Runtime too.
@@ -55,7 +55,8 @@ void add_options(const ContainerDescription& description, ChosenBlob& blob) {
 Result<std::vector<ChosenBlob>> located_blobs(const Container& container, const ContainerDescription& description) {
   std::vector<ChosenBlob> blobs;
   std::vector<std::string> others;
-  for (const RecordInfo& record : container.records()) {
+  FATCTX_ASSIGN(const auto records, container.records());
+  for (const RecordInfo& record : records) {
     if (record.type != RecordType::kWeightBlob) continue;
     ChosenBlob blob{.record = record, .location = {}, .table = {}, .untyped = {}};
     add_options(description, blob);
@@ -198,7 +199,7 @@ Status compare_with_model(const Container& container, const std::vector<ChosenBl
               tensor.name, tensor.location));
     }
     if (const auto same = compare_tensor(tensor, *blob->second); !same.ok()) {
-      return in_context(same.error(), container.report().path);
+      return in_context(same.error(), container.path());
     }
   }
   return Done{};

@@ -34,7 +34,7 @@ Error copied(const Container& container, const ChosenBlob& blob, const WeightVie
   return Error{
       ErrorCode::kCopyNotAllowed,
       fmt::format("{}: record \"{}\": tensor \"{}\", {} bytes of {}, starts at byte {}, not a multiple of {}; {}",
-                  container.report().path, blob.record.name, view.name(), view.bytes().size(), dtype_name(view.dtype()),
+                  container.path(), blob.record.name, view.name(), view.bytes().size(), dtype_name(view.dtype()),
                   view.offset_in_blob(), ort::alignment_of(view.dtype()), remedy)};
 }
 
@@ -100,7 +100,7 @@ Status attach_files(const AttachRuntime& runtime, OrtSessionOptions* options, co
 }
 
 Status check_table(const Container& container, const ChosenBlob& blob) {
-  const std::string& path = container.report().path;
+  const std::string& path = container.path();
   if (!blob.table) {
     return Error{ErrorCode::kUnsupported,
                  fmt::format("{}: record \"{}\" has no tensor table, and the route initializers goes by names; pack it "
@@ -130,7 +130,7 @@ Status attach_initializers(const AttachRuntime& runtime, OrtSessionOptions* opti
             ErrorCode::kInvalidArgument,
             fmt::format("{}: records \"{}\" and \"{}\" both have a tensor \"{}\"; name the one that is meant in "
                         "`files`",
-                        container.report().path, first->second, blob.record.name, view.name())};
+                        container.path(), first->second, blob.record.name, view.name())};
       }
       if (!aligned(view) && !view.bytes().empty()) {
         return copied(container, blob, view,

@@ -210,9 +210,9 @@ std::vector<std::string> warnings_of(const Staged& staged, const GraphToCompile&
 // Returns the weight blobs of a container, read through a descriptor and not through a map. `only` restricts them to
 // the one with this name.
 Result<std::vector<PackRecord>> stored_blobs(const Container& container, const std::string& only = {}) {
-  const OpenReport report = container.report();
-  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(report.path, report.generation, 0));
-  if (stored->header().toc_hash != report.toc_hash) return somebody_replaced(report.path);
+  const ContainerIdentity identity = container.identity();
+  FATCTX_ASSIGN(const auto stored, container::StoredContainer::open(container.path(), identity.generation, 0));
+  if (stored->header().toc_hash != identity.toc_hash) return somebody_replaced(container.path());
   std::vector<bool> kept;
   for (const RecordInfo& record : stored->toc().records) {
     kept.push_back(record.type == RecordType::kWeightBlob && record.size_bytes != 0 &&
@@ -247,7 +247,8 @@ Result<std::vector<PackRecord>> make_records(Staged& staged, const std::string& 
   std::map<std::string, std::string> locations;
   if (known != nullptr) {
     FATCTX_ASSIGN(const ContainerDescription description, known->describe());
-    for (const RecordInfo& record : known->records()) {
+    FATCTX_ASSIGN(const auto records, known->records());
+    for (const RecordInfo& record : records) {
       if (record.type != RecordType::kWeightBlob) continue;
       locations[std::string(record.name)] = location_of_blob(record, description.find(record.id));
     }

@@ -209,7 +209,8 @@ Result<Opened> open_main(const ContextNode& node, const PlaceOfModel& place, con
 Result<Opened> open_other(const ContextNode& node, const std::map<std::string, Opened>& mains, const Options& options) {
   const Opened* found = nullptr;
   for (const auto& [key, opened] : mains) {
-    if (!has_graph(*opened.container, node)) continue;
+    FATCTX_ASSIGN(const bool has, has_graph(*opened.container, node));
+    if (!has) continue;
     if (found != nullptr) {
       return Error{ErrorCode::kMalformed,
                    fmt::format("EPContext node \"{}\" has main_context=0, and more than one container of the model has "

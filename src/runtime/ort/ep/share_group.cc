@@ -31,17 +31,16 @@ ShareGroup::~ShareGroup() {
 const std::string& ShareGroup::container() const { return g_state.get().container; }
 
 void ShareGroup::written(const Container& container, std::optional<WeightPool> pool) {
-  const OpenReport report = container.report();
   State& state = g_state.get();
-  state.container = report.path;
-  state.toc_hash = report.toc_hash;
+  state.container = container.path();
+  state.toc_hash = container.identity().toc_hash;
   state.pool = std::move(pool);
 }
 
 std::optional<WeightPool> ShareGroup::take_pool(const Container& container) {
   State& state = g_state.get();
   std::optional<WeightPool> pool = std::exchange(state.pool, std::nullopt);
-  if (state.toc_hash != container.report().toc_hash) pool.reset();
+  if (state.toc_hash != container.identity().toc_hash) pool.reset();
   return pool;
 }
 

@@ -25,16 +25,12 @@ struct Place {
 
 constinit Immortal<Place> g_place;
 
-bool same_state(const Container& a, const Container& b) {
-  const OpenReport first = a.report();
-  const OpenReport second = b.report();
-  return first.uuid == second.uuid && first.generation == second.generation && first.toc_hash == second.toc_hash;
-}
+bool same_state(const Container& a, const Container& b) { return a.identity() == b.identity(); }
 
 }  // namespace
 
-bool has_graph(const Container& container, const ContextNode& node) {
-  const auto records = container.records();
+Result<bool> has_graph(const Container& container, const ContextNode& node) {
+  FATCTX_ASSIGN(const auto records, container.records());
   const std::string& unit = node.partition.empty() ? node.name : node.partition;
   return std::any_of(records.begin(), records.end(), [&](const RecordInfo& record) {
     return record.type == RecordType::kContextBinary && record.key.backend == kBackend && record.key.unit == unit &&
@@ -61,7 +57,9 @@ SharedPlace find_shared(const ContextNode& node) {
   SharedPlace found;
   for (const Place::Entry& entry : place.entries) {
     const SharedPlace live = entry.container.lock();
-    if (!live || !has_graph(*live, node)) continue;
+    if (!live) continue;
+    const auto has = has_graph(*live, node);
+    if (!has.ok() || !has.value()) continue;  // the open of that container reports its errors
     if (!node.cache.empty() && entry.name != node.cache) continue;
     // An ambiguous match counts as no match.
     if (found && !same_state(*found, *live)) return nullptr;

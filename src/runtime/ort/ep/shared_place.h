@@ -17,7 +17,7 @@ namespace fatctx::ort {
 using SharedPlace = std::shared_ptr<const Container>;
 
 // Returns true if one of its records for our backend is the graph that the node refers to.
-[[nodiscard]] bool has_graph(const Container& container, const ContextNode& node);
+[[nodiscard]] Result<bool> has_graph(const Container& container, const ContextNode& node);
 
 // Registers `container` under the name in `node`. If a container with the same content is registered under that name
 // already, returns that one. Other containers under that name stay registered.

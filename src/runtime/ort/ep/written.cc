@@ -70,7 +70,7 @@ Status Written::leave_out(Appender appender, const Container& now) const {
 Result<bool> Written::take_back() const {
   FATCTX_ASSIGN(Appender appender, Appender::open(container_));  // from here on no other process can append
   FATCTX_ASSIGN(const Container now, Container::open(container_));
-  const OpenReport report = now.report();
+  FATCTX_ASSIGN(const OpenReport report, now.report());
   if (report.uuid != uuid_) {
     return somebody_replaced(container_);
   }
