@@ -1,6 +1,5 @@
 """The vcpkg port, by the real client where one is: VCPKG_ROOT names its folder."""
 
-import json
 import os
 import pathlib
 
@@ -9,10 +8,6 @@ import pytest
 from places import PLACE, ROOT, VERSION, must
 
 PORT = ROOT / "packaging" / "vcpkg" / "fatctx"
-
-
-def test_the_port_has_the_version_of_the_sources():
-    assert json.loads((PORT / "vcpkg.json").read_text())["version"] == VERSION
 
 
 def test_the_port_says_which_archive_it_lacks(tmp_path):
