@@ -30,8 +30,8 @@ cpp_files() {
 }
 
 shell_files() {
-  printf '%s\n' quickstart check .ci/run scripts/fuzz scripts/package scripts/wheel
-  find scripts tests -name '*.sh' | sort
+  printf '%s\n' quickstart check .ci/run scripts/deb scripts/fuzz scripts/package scripts/wheel packaging/debian/tests/{build,command,python}
+  find .github scripts tests -name '*.sh' | sort
 }
 
 run_ctest() {
@@ -120,6 +120,18 @@ lane_real() {
     .venv/bin/python -m pytest tests/real -q -rs -k "${FATCTX_REAL_ONLY:-}" --import-mode=importlib -p no:cacheprovider \
     --junitxml="$report" || code=$?
   [[ ${FATCTX_REAL_KEEP:-} == yes ]] || rm -rf "$work"
+  if [[ -f $report ]]; then count_report "$report"; fi
+  return $code
+}
+
+# Builds the packages as they are released, and installs them where nothing else of fatctx is; scripts/packages_setup.sh
+# comes first. FATCTX_PACKAGES_ONLY=WORD runs only tests with this word in their names.
+lane_packages() {
+  local report=build/check/packages.xml code=0
+  rm -f "$report"
+  # One process: the tests share builds, and each of these uses all processors.
+  FATCTX_PACKAGES=$PWD/build/packages .venv/bin/python -m pytest tests/packages -q -rs -k "${FATCTX_PACKAGES_ONLY:-}" \
+    --import-mode=importlib -p no:cacheprovider --junitxml="$report" || code=$?
   if [[ -f $report ]]; then count_report "$report"; fi
   return $code
 }
@@ -399,7 +411,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | macos | android | real | versions | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | macos | android | real | versions | packages | qnn)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;

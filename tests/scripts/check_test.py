@@ -160,6 +160,17 @@ def test_the_lane_of_real_models_is_set_up_on_request_only(lanes):
     assert "models:" not in unasked.stdout and "real" not in unasked.stdout
 
 
+def test_the_lane_of_packages_is_set_up_on_request_only(lanes):
+    machine = lanes('packages) printf "passed 4\\nskipped 2\\n" > "$2" ;;')
+    script(machine, "scripts/packages_setup.sh", "echo packages need: $*")
+
+    asked, unasked = machine.run("check", "--lane", "packages", "--no-install"), machine.run("check", "--all")
+
+    assert asked.returncode == 0 and "packages need: --no-install" in asked.stdout
+    assert asked.stdout.splitlines()[-1] == "4 passed, 0 failed, 2 skipped"
+    assert "packages" not in unasked.stdout
+
+
 @pytest.mark.parametrize("code, closing", [(5, "0 passed, 0 failed, 1 skipped"), (1, "0 passed, 1 failed, 0 skipped")])
 def test_real_models_that_cannot_be_had_never_pass(lanes, code, closing):
     machine = lanes("real) echo ran; exit 0 ;;")

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs what the lane packages needs: tools that make and check packages, and a clean Debian 12 to install them in.
+# Only ./check --lane packages calls it.
+#
+#   scripts/packages_setup.sh [--no-install]
+#
+# --no-install  downloads nothing
+# If nothing is missing, no network is used. A missing part prints one line "skipped: packages: WHY", and only the tests
+# that need it are skipped. Exit code 5 if this is no Debian 12 on x86-64, where nothing of the lane can run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/talk.sh
+source scripts/packages.sh
+
+readonly PLACE=build/packages ROOT=build/packages/debian.tar ACTIONLINT=github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+# Debian itself, what the four packages depend on and recommend, and what their tests build with. The packages under
+# test are installed into it without a network.
+readonly IN_ROOT=(man-db gcc g++ libc6-dev pkg-config python3 libonnx1 libboost-filesystem-dev libprotobuf-dev libxxhash-dev
+  liblz4-dev libsodium-dev)
+
+take_install_flag "$@"
+
+# lacks WHY: says what is missing; the tests that need it are skipped.
+lacks() { say "skipped: packages: $1"; }
+
+as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
+
+install_tools() {
+  local -a missing
+  mapfile -t missing < <(missing_packages packages)
+  ((${#missing[@]})) || return 0
+  [[ $INSTALL == yes ]] || { lacks "Debian packages ${missing[*]}, and --no-install forbids to install them"; return 0; }
+  say "packages: installing ${missing[*]}"
+  as_root apt-get update -q </dev/null >"$PLACE/apt.log" 2>&1 || true # the lists that are here may do
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null \
+    >>"$PLACE/apt.log" 2>&1 || lacks "apt-get could not install ${missing[*]} (is there a network?); its words are in $PLACE/apt.log"
+}
+
+install_conan() {
+  local -r list=scripts/packages_requirements.txt
+  local wanted stamp=$PLACE/requirements.sha256
+  wanted=$({ cat "$list"; .venv/bin/python -V; } | sha256sum | cut -d' ' -f1)
+  [[ ! -f $stamp || $(<"$stamp") != "$wanted" || ! -x $PLACE/venv/bin/conan ]] || return 0
+  [[ $INSTALL == yes ]] || { lacks "the Python packages of $list, and --no-install forbids to install them"; return 0; }
+  say "packages: installing the Python packages of $list into $PLACE/venv"
+  rm -rf "$PLACE/venv" "$stamp"
+  # An environment of its own: Conan's requirements do not fit those of the tests.
+  { .venv/bin/python -m venv "$PLACE/venv" &&
+    "$PLACE/venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r "$list"; } >"$PLACE/pip.log" 2>&1 || {
+    lacks "pip could not install the packages of $list (is there a network?); its words are in $PLACE/pip.log"
+    return 0
+  }
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
+install_actionlint() {
+  [[ ! -x $PLACE/bin/actionlint ]] || return 0
+  [[ $INSTALL == yes ]] || { lacks "actionlint, and --no-install forbids to install it"; return 0; }
+  command -v go >/dev/null 2>&1 || { lacks "actionlint, and no go to build it with"; return 0; }
+  say "packages: building actionlint into $PLACE/bin"
+  GOBIN=$PWD/$PLACE/bin go install "$ACTIONLINT" >"$PLACE/go.log" 2>&1 ||
+    lacks "go could not build actionlint (is there a network?); its words are in $PLACE/go.log"
+}
+
+# Lists the files of this machine that say where its Debian comes from; entries of other archives stay out.
+debian_sources() {
+  local file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
+    [[ ! -f $file ]] || ! grep -qE '^(Suites:|deb )(.*[ ])?bookworm([ ]|$)' "$file" || printf '%s\n' "$file"
+  done
+}
+
+make_root() {
+  local sources wanted list
+  list=$(IFS=, && printf '%s' "${IN_ROOT[*]}")
+  wanted=$(printf '%s\n' "$list" | sha256sum | cut -d' ' -f1)
+  [[ ! -f $ROOT || ! -f $ROOT.sha256 || $(<"$ROOT.sha256") != "$wanted" ]] || return 0
+  [[ $INSTALL == yes ]] || { lacks "a clean Debian in $ROOT, and --no-install forbids to fetch it"; return 0; }
+  command -v mmdebstrap >/dev/null 2>&1 || { lacks "a clean Debian in $ROOT, and no mmdebstrap to make it"; return 0; }
+  [[ $(id -u) == 0 ]] || { lacks "a clean Debian in $ROOT: only root can make and enter one"; return 0; }
+  mapfile -t sources < <(debian_sources)
+  say "packages: making a clean Debian 12 in $ROOT"
+  rm -f "$ROOT" "$ROOT.sha256"
+  if mmdebstrap --mode=root --variant=minbase "--include=$list" bookworm "$ROOT.part" "${sources[@]}" >"$PLACE/root.log" 2>&1; then
+    mv "$ROOT.part" "$ROOT"
+    printf '%s\n' "$wanted" >"$ROOT.sha256"
+  else
+    rm -f "$ROOT.part"
+    lacks "mmdebstrap could not make a clean Debian (is there a network?); its words are in $PLACE/root.log"
+  fi
+}
+
+skip() {
+  lacks "$1"
+  exit "$EXIT_ENVIRONMENT"
+}
+[[ $(uname -m) == x86_64 ]] || skip "these packages are for Linux on x86-64"
+[[ $(grep -cxE 'ID=debian|VERSION_ID="12"' "${FATCTX_OS_RELEASE:-/etc/os-release}") == 2 ]] || skip "these packages are made on Debian 12"
+[[ -x .venv/bin/python ]] || skip "no .venv; run scripts/setup.sh"
+mkdir -p "$PLACE"
+install_tools
+install_conan
+install_actionlint
+make_root
