@@ -30,7 +30,7 @@ cpp_files() {
 }
 
 shell_files() {
-  printf '%s\n' quickstart check .ci/run scripts/fuzz scripts/package scripts/wheel
+  printf '%s\n' quickstart check .ci/run scripts/fuzz scripts/package scripts/site scripts/wheel
   find scripts tests -name '*.sh' | sort
 }
 
@@ -189,6 +189,21 @@ missing_for() {
   count skipped 1
 }
 
+# Builds the documentation site and checks it; scripts/site_setup.sh comes first.
+lane_site() {
+  local code=0
+  scripts/site --no-install
+  count passed 1 # the generator has no warning
+  passes build/site-tools/bin/python site/check_site.py . build/site
+  rm -rf build/check/site
+  build/site-tools/bin/python site/browser.py build/site build/check/site || code=$?
+  case $code in
+    0) count passed 1 ;;
+    5) missing_for site "a browser for the main pages (Debian: chromium)" ;;
+    *) count failed 1 ;;
+  esac
+}
+
 # headers_in FOLDER: links the header-only libraries of this machine, without the C library's headers beside them.
 headers_in() {
   local name
@@ -324,7 +339,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | macos | android | real | versions | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | site | macos | android | real | versions | qnn)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;
