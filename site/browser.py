@@ -33,7 +33,7 @@ MAIN = {
     "docs/schemas/info.json.html": "fatctx.info/1: Facts of a container",
 }
 WIDTHS = (1400, 390)
-# What a reader types, and the page that must be among the first three.
+# A search, and the page that must be among its first three results.
 SEARCHES = {"begin_session": "reference/cpp/model.html", "fatctx_view_open": "reference/c/model.html", "exit codes": "docs/cli/index.html"}
 
 # Opens each page in a frame of each width and writes its width and its heading into the document.

@@ -174,7 +174,7 @@ def stage(root: pathlib.Path, tree: dict, stub: str, out: pathlib.Path, menu: bo
         raise SystemExit(f"site: nav.yml: no line names {', '.join(sorted(left - texts))}")
     # The absolute path: mkdocs resolves what the inherited file names beside the file that it was given.
     config = {"INHERIT": str(SITE / "mkdocs.yml"), "docs_dir": str(folder), "nav": nav,
-              "theme": {"custom_dir": str(SITE / "theme")}, "hooks": [str(SITE / "hooks.py")],
+              "hooks": [str(SITE / "hooks.py")],
               "not_in_nav": "\n".join(f"/{name}" for name in sorted(left)),
               "extra": {"symbols": str(out / "symbols.json")}}
     if menu:
