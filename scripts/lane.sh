@@ -30,7 +30,7 @@ cpp_files() {
 }
 
 shell_files() {
-  printf '%s\n' quickstart check .ci/run scripts/deb scripts/fuzz scripts/package scripts/wheel packaging/debian/tests/{build,command,python}
+  printf '%s\n' quickstart check .ci/run scripts/deb scripts/fuzz scripts/package scripts/site scripts/wheel packaging/debian/tests/{build,command,python}
   find .github scripts tests -name '*.sh' | sort
 }
 
@@ -199,6 +199,21 @@ missing_for() {
   shift
   printf 'skipped: %s: not here: %s\n' "$lane" "$*"
   count skipped 1
+}
+
+# Builds the documentation site and checks it; scripts/site_setup.sh comes first.
+lane_site() {
+  local code=0
+  scripts/site --no-install
+  count passed 1 # the generator has no warning
+  passes build/site-tools/bin/python site/check_site.py . build/site
+  rm -rf build/check/site
+  build/site-tools/bin/python site/browser.py build/site build/check/site || code=$?
+  case $code in
+    0) count passed 1 ;;
+    5) missing_for site "a browser for the main pages (Debian: chromium)" ;;
+    *) count failed 1 ;;
+  esac
 }
 
 # headers_in FOLDER: links the header-only libraries of this machine, without the C library's headers beside them.
@@ -411,7 +426,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | macos | android | real | versions | packages | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | site | macos | android | real | versions | packages | qnn)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;

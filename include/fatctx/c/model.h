@@ -103,7 +103,7 @@ FATCTX_API void fatctx_model_options_init(fatctx_model_options* options, size_t 
 // Opens a container, a DLC or a raw binary and chooses a target. fatctx_load() does it for a descriptor or memory too.
 // Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed; with
 //         FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and
-//         invalid_argument with FATCTX_VERIFY_NONE, which finds no damage; for a DLC those of fatctx_dlc_open(); for a
+//         invalid_argument with FATCTX_VERIFY_NONE, which finds no damage; for a DLC those of fatctx_dlc_json(); for a
 //         raw binary bad_magic and invalid_argument; for both signature_missing and unsupported; with a signal
 //         cancelled, timed_out, operation_not_permitted (it serves another call already), no_resource.
 FATCTX_API int32_t fatctx_model_open(const char* path, const fatctx_model_options* options, fatctx_model* model,
