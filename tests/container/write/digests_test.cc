@@ -191,7 +191,9 @@ TEST(Digests, AreNotMadeUpWhenTheFileFails) {
 
       met = copied.file.calls(call) > before + failed;
       EXPECT_EQ(added.ok(), !met) << failed;
-      if (met) EXPECT_TRUE(fails_with(added, ErrorCode::kIo)) << failed;
+      if (met) {
+        EXPECT_TRUE(fails_with(added, ErrorCode::kIo)) << failed;
+      }
     }
     EXPECT_GE(failed, call == FileCall::kRead ? 6U : 2U);
   }
