@@ -39,7 +39,7 @@ def test_a_failed_test_fails_the_whole(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "11 passed, 2 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "12 passed, 2 failed, 0 skipped"
     assert "it broke here" in result.stdout and "build/check/asan.log" in result.stdout
 
 
@@ -49,7 +49,7 @@ def test_a_lane_that_breaks_before_it_counts_has_failed_once(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "8 passed, 1 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "9 passed, 1 failed, 0 skipped"
 
 
 def test_a_lane_that_counted_and_then_broke_has_failed(lanes):
