@@ -1159,13 +1159,24 @@ pub struct fatctx_container {
 
 /// The point in time at which payload is checked. Metadata is always checked.
 /// PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
+/// BESIDE_LOAD: a thread of the library checks a record while its view is in use already. Nobody may believe a result
+/// before fatctx_session_await_checks() or fatctx_container_await_checks() has returned.
 pub const FATCTX_VERIFY_RECORD_ON_ACQUIRE: u32 = 0;
 /// The point in time at which payload is checked. Metadata is always checked.
 /// PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
+/// BESIDE_LOAD: a thread of the library checks a record while its view is in use already. Nobody may believe a result
+/// before fatctx_session_await_checks() or fatctx_container_await_checks() has returned.
 pub const FATCTX_VERIFY_NONE: u32 = 1;
 /// The point in time at which payload is checked. Metadata is always checked.
 /// PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
+/// BESIDE_LOAD: a thread of the library checks a record while its view is in use already. Nobody may believe a result
+/// before fatctx_session_await_checks() or fatctx_container_await_checks() has returned.
 pub const FATCTX_VERIFY_PRIVATE_COPY: u32 = 2;
+/// The point in time at which payload is checked. Metadata is always checked.
+/// PRIVATE_COPY: views are copies in sealed memory of this process, which nobody can change after they were checked.
+/// BESIDE_LOAD: a thread of the library checks a record while its view is in use already. Nobody may believe a result
+/// before fatctx_session_await_checks() or fatctx_container_await_checks() has returned.
+pub const FATCTX_VERIFY_BESIDE_LOAD: u32 = 3;
 /// The use of file mapping: map, and copy only if that is not possible; never copy; always copy.
 pub const FATCTX_FILE_MAPPING_AUTO: u32 = 0;
 /// The use of file mapping: map, and copy only if that is not possible; never copy; always copy.
@@ -1185,7 +1196,8 @@ pub struct fatctx_open_options {
     pub require_local: u32,
     /// FATCTX_FILE_MAPPING_...; FATCTX_FILE_MAPPING_AUTO
     pub file_mapping: u32,
-    pub reserved: u32,
+    /// check the whole table of contents, also a large one; 0: its rows when they are used
+    pub strict: u32,
     /// {0}: the system
     pub mapping_provider: fatctx_mapping_provider,
     /// not {0}: views are placed in its memory
@@ -1692,6 +1704,72 @@ impl Default for fatctx_info_parts {
 
 /// Takes the next bytes of a stream, valid during the call only; a result other than 0 stops it: cancelled.
 pub type fatctx_sink = Option<unsafe extern "C" fn(user: *mut c_void, bytes: *const c_void, size: u64) -> i32>;
+
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+pub const FATCTX_READ_AUTO: u32 = 0;
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+pub const FATCTX_READ_DIRECT: u32 = 1;
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+pub const FATCTX_READ_CACHED: u32 = 2;
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+pub const FATCTX_READ_STREAMED: u32 = 3;
+
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fatctx_read_options {
+    pub struct_size: u32,
+    /// FATCTX_READ_...; FATCTX_READ_AUTO
+    pub method: u32,
+    /// leaves what was read through the page cache there; 0
+    pub keep_cached: u32,
+    /// that read at a time; 0: by the size, at most 4
+    pub threads: u32,
+}
+
+/// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
+impl Default for fatctx_read_options {
+    fn default() -> Self {
+        let mut made: Self = unsafe { std::mem::zeroed() };
+        made.struct_size = std::mem::size_of::<Self>() as u32;
+        made
+    }
+}
+
+/// The way in which fatctx_container_read() gets bytes. STREAMED is in reports only: one piece after another, on the
+/// calling thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fatctx_read_report {
+    pub struct_size: u32,
+    /// FATCTX_READ_...: of most bytes
+    pub method: u32,
+    /// of the record
+    pub size_bytes: u64,
+    /// read past the page cache
+    pub direct_bytes: u64,
+    /// that the page cache had before; 0 if the system does not report it
+    pub cached_bytes: u64,
+    /// that read; 0: the calling thread alone
+    pub threads: u32,
+    pub reserved: u32,
+    /// why this method, with the measured facts; cut to fit
+    pub reason: [c_char; 160],
+}
+
+/// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
+impl Default for fatctx_read_report {
+    fn default() -> Self {
+        let mut made: Self = unsafe { std::mem::zeroed() };
+        made.struct_size = std::mem::size_of::<Self>() as u32;
+        made
+    }
+}
 
 /// A report: the JSON of one moment, or of work that is done once. It needs nothing else any more.
 #[repr(C)]
@@ -2256,7 +2334,7 @@ extern "C" {
     ///
     /// Errors: those of open, no_match with the reason for every record in the message, copy_not_allowed; with
     /// FATCTX_ON_DAMAGE_NEXT those of acquire, of the first damaged record if no target is whole, and
-    /// invalid_argument with FATCTX_VERIFY_NONE, which finds no damage; for a DLC those of fatctx_dlc_open(); for a
+    /// invalid_argument with FATCTX_VERIFY_NONE, which finds no damage; for a DLC those of fatctx_dlc_json(); for a
     /// raw binary bad_magic and invalid_argument; for both signature_missing and unsupported; with a signal
     /// cancelled, timed_out, operation_not_permitted (it serves another call already), no_resource.
     pub fn fatctx_model_open(path: *const c_char, options: *const fatctx_model_options, model: *mut fatctx_model, error: *mut fatctx_error) -> i32;
@@ -2289,6 +2367,9 @@ extern "C" {
     pub fn fatctx_model_begin_session(model: fatctx_model, session: *mut fatctx_session, error: *mut fatctx_error) -> i32;
     /// Begins a session. Any number of sessions; the second and later cost no IO. Errors: those of acquire.
     pub fn fatctx_session_close(session: fatctx_session, error: *mut fatctx_error) -> i32;
+    /// Waits for the checks of its records that FATCTX_VERIFY_BESIDE_LOAD has begun: call it before the first result is
+    /// believed. Errors: those of fatctx_container_await_checks().
+    pub fn fatctx_session_await_checks(session: fatctx_session, error: *mut fatctx_error) -> i32;
     /// Closes the session and says whether results computed from its views can be trusted. Closes the handle in any case
     /// except stale_handle. If the file looks different than when the session began, its records are verified again.
     ///
@@ -2356,10 +2437,9 @@ extern "C" {
     /// Sets every field to its default. `struct_size` is sizeof(fatctx_open_options) as the caller knows it; the same holds
     /// for all _init functions. Does nothing for null.
     pub fn fatctx_open_options_init(options: *mut fatctx_open_options, struct_size: usize);
-    /// Opens `path`, or joins this process's existing mapping of the same file. Reads the header and the table of contents,
-    /// never payload. `options`: null for the defaults, in all functions that take options.
-    ///
-    /// Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
+    /// Opens `path`, or joins this process's existing mapping of the same file. Reads the header and the table of contents
+    /// (of one larger than 64 KiB, the head), never payload. `options`: null for the defaults, in all functions that take
+    /// options. Errors: not_found, io, not_regular_file, truncated, trailing_data, bad_magic, unsupported, malformed,
     /// checksum_mismatch, limit_exceeded, bad_reference, changed, remote_filesystem, copy_not_allowed, no_resource,
     /// out_of_memory.
     pub fn fatctx_container_open(path: *const c_char, options: *const fatctx_open_options, container: *mut fatctx_container, error: *mut fatctx_error) -> i32;
@@ -2383,7 +2463,8 @@ extern "C" {
     /// Checks that the file is still the one that was opened, and that no mapped byte was lost. Errors: changed, io, and
     /// with the guard installed mapping_lost.
     pub fn fatctx_container_check(container: fatctx_container, error: *mut fatctx_error) -> i32;
-    /// Gets the report of the open. Lifetime: texts and arrays borrow from `container`.
+    /// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of a table of contents
+    /// of which the open has read only the head.
     pub fn fatctx_container_report(container: fatctx_container, report: *mut fatctx_open_report, error: *mut fatctx_error) -> i32;
     pub fn fatctx_pack_options_init(options: *mut fatctx_pack_options, struct_size: usize);
     /// A record to pack. fatctx_packer_add() copies everything except the file at `source_path`, which publish reads. Null
@@ -2477,6 +2558,12 @@ extern "C" {
     /// Errors: not_found, unsupported, checksum_mismatch, codec, truncated, changed, io, cancelled; for a file also exists
     /// (without `overwrite`), no_space, commit_unknown.
     pub fn fatctx_container_extract(container: fatctx_container, record_id: u32, path: *const c_char, overwrite: u32, progress: fatctx_progress, user: *mut c_void, error: *mut fatctx_error) -> i32;
+    /// Reads the bytes of a record into `memory`, which has exactly its size: for consumers that cannot take mapped memory.
+    /// Large records are read by several threads, checked there, and not left in the page cache. `options`, `report` and
+    /// `progress` may be null. After an error the content of `memory` is undefined.
+    ///
+    /// Errors: invalid_argument (another size); those of fatctx_container_stream().
+    pub fn fatctx_container_read(container: fatctx_container, record_id: u32, memory: *mut c_void, size: u64, options: *const fatctx_read_options, report: *mut fatctx_read_report, progress: fatctx_progress, user: *mut c_void, error: *mut fatctx_error) -> i32;
     /// Writes a report: FATCTX_FORMAT_JSON; of a profile also FATCTX_FORMAT_CSV. Errors: unsupported (another format),
     /// invalid_argument (a number that is none).
     pub fn fatctx_report_text(report: fatctx_report, format: u32, buffer: *mut c_char, capacity: usize, size: *mut usize, error: *mut fatctx_error) -> i32;
@@ -2553,6 +2640,9 @@ extern "C" {
     ///
     /// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
     pub fn fatctx_container_acquire_name(container: fatctx_container, name: *const c_char, view: *mut fatctx_view, error: *mut fatctx_error) -> i32;
+    /// Waits for the checks that FATCTX_VERIFY_BESIDE_LOAD has begun for this container: of `count` records, or of all if
+    /// `record_ids` is null. Errors: not_found; checksum_mismatch, io, truncated, of the first damaged record.
+    pub fn fatctx_container_await_checks(container: fatctx_container, record_ids: *const u32, count: u64, error: *mut fatctx_error) -> i32;
     /// Gets how a view of the record would be made (fatctx_access_path_name()), without making one. Errors: not_found,
     /// unsupported, copy_not_allowed; for a recipe those of acquire, because its program is read.
     pub fn fatctx_container_access_path(container: fatctx_container, record_id: u32, access_path: *mut u32, error: *mut fatctx_error) -> i32;

@@ -46,7 +46,7 @@ layout! {
     fatctx_replay_difference { struct_size, reserved, line, call, gave, gives }
     fatctx_replay_report { struct_size, reserved, calls, skipped, difference_count }
     fatctx_container { id }
-    fatctx_open_options { struct_size, verify, refuse_symlinks, require_local, file_mapping, reserved, mapping_provider, allocator, max_copied_bytes, cache_folder, cache_limit_bytes, trusted_keys, trusted_key_count, minimum_generation, generation, max_made_bytes }
+    fatctx_open_options { struct_size, verify, refuse_symlinks, require_local, file_mapping, strict, mapping_provider, allocator, max_copied_bytes, cache_folder, cache_limit_bytes, trusted_keys, trusted_key_count, minimum_generation, generation, max_made_bytes }
     fatctx_generation { number, committed_end }
     fatctx_open_report { struct_size, degraded_count, path, filesystem, uuid, generation, file_size, committed_end, tail_bytes, slot, sealed, signed_file, remote_filesystem, already_live, verify, mapped, copied_records, copy_reason, toc_hash, copied_records_reason, newest_generation, dead_bytes, earlier_generations, signature_verified, key_id, format_version, degraded, earlier, newer_features }
     fatctx_packer { id }
@@ -60,6 +60,8 @@ layout! {
     fatctx_pack_report { struct_size, sealed, file_size, input_bytes, stored_bytes, record_count, shared_records, warning_count, uuid, shared_bytes }
     fatctx_record_info { struct_size, id, r#type, supported, ignorable, must_map, slice_count, weight_count, weights, name, size_bytes, stored_bytes, file_offset, hash, group, unit, backend, part, arch, features, variant, qnn_soc, vtcm_mb, generic, sdk, api, blob, codec, recipe }
     fatctx_info_parts { struct_size, graphs, options, tensors_of, sharing, extents }
+    fatctx_read_options { struct_size, method, keep_cached, threads }
+    fatctx_read_report { struct_size, method, size_bytes, direct_bytes, cached_bytes, threads, reserved, reason }
     fatctx_report { id }
     fatctx_rewrite_options { struct_size, seal, overwrite, sharing, keep, keep_count, generation, model_name, max_pieces, threads, progress, progress_user, max_made_bytes }
     fatctx_target_filter { group, unit, backend, part, arch, features, variant, qnn_soc, vtcm_mb, sdk, generic, reserved }
@@ -154,6 +156,7 @@ constants! {
     FATCTX_VERIFY_RECORD_ON_ACQUIRE,
     FATCTX_VERIFY_NONE,
     FATCTX_VERIFY_PRIVATE_COPY,
+    FATCTX_VERIFY_BESIDE_LOAD,
     FATCTX_FILE_MAPPING_AUTO,
     FATCTX_FILE_MAPPING_REQUIRE,
     FATCTX_FILE_MAPPING_DISABLED,
@@ -187,6 +190,10 @@ constants! {
     FATCTX_DTYPE_U4,
     FATCTX_CODEC_NONE,
     FATCTX_CODEC_LZ4,
+    FATCTX_READ_AUTO,
+    FATCTX_READ_DIRECT,
+    FATCTX_READ_CACHED,
+    FATCTX_READ_STREAMED,
     FATCTX_SEAL_AS_SOURCE,
     FATCTX_SEAL_NO,
     FATCTX_SEAL_YES,
