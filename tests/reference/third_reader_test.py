@@ -61,6 +61,8 @@ def as_the_others(said: dict) -> dict:
         record["codec"] = CODECS.get(record["codec"], record["codec"])
         for field in ("bytes", "yields", "tensors"):
             record[field] = errors(record[field])
+        if record["tensors"] is not None and isinstance(record["bytes"], set):  # The library reads the two together.
+            record["tensors"] = record["bytes"] | (record["tensors"] if isinstance(record["tensors"], set) else set())
         for tensor in record["tensors"] if isinstance(record["tensors"], list) else ():
             tensor["shape"] = [int(one) for one in tensor["shape"]]
     said["description"] = description(errors(said["description"]))

@@ -3,7 +3,7 @@ import { equal, toHex, type Bytes } from "./bytes.js";
 import { parseDescription, type Description } from "./description.js";
 import { FatctxError } from "./error.js";
 import { Hashes } from "./hash.js";
-import { checkPlace, readHeader, uuidText, type Finding, type Header, type Place } from "./header.js";
+import { checkPlace, checkSizes, readHeader, uuidText, type Finding, type Header, type Place } from "./header.js";
 import { Budget, Payload, gather, type LeafKind } from "./payload.js";
 import { checkTrust, type Trust } from "./signature.js";
 import { measureSharing, type Sharing } from "./sharing.js";
@@ -55,21 +55,23 @@ export class Container {
     const findings: Finding[] = [];
     const header = await readHeader(source, fileSize, hashes, findings);
     const trusted = options.trust !== undefined && options.trust.keys.length > 0;
-    const read = async (place: Place): Promise<{ toc: Toc; tables: Tables }> => {
+    const read = async (place: Place, into: Finding[]): Promise<{ toc: Toc; tables: Tables }> => {
       const judge = async (head: Bytes) => {
         if (options.trust !== undefined) await checkTrust(place, header.prologue.uuid, head, options.trust, hashes);
       };
-      const reading = { source, hashes, prologue: header.prologue, place, findings, sha256: trusted, judge };
+      const reading = { source, hashes, prologue: header.prologue, place, findings: into, sha256: trusted, judge };
       const toc = await readToc(reading);
       return { toc, tables: parseTables(toc, header.prologue, place, hashes) };
     };
     let place = header.live;
     let opened: { toc: Toc; tables: Tables };
     if (options.generation === undefined || options.generation === place.generation) {
-      opened = await read(place);
+      opened = await read(place, findings);
     } else {
-      place = await earlier(header, options.generation, trusted, fileSize, async () => (await read(place)).tables.generations);
-      opened = await read(place);
+      // The newest generation must open too, with every rule; what is damaged of it does not concern this one.
+      const list = async () => (await read(header.live, [])).tables.generations;
+      place = await earlier(header, options.generation, trusted, fileSize, list);
+      opened = await read(place, findings);
     }
     const payload = new Payload(source, opened.tables.segments, hashes);
     const leaves = trusted ? "sha256" : "xxh3";
@@ -116,7 +118,11 @@ export class Container {
 
   async describe(): Promise<Description> {
     const record = this.records.find((candidate) => candidate.type === DESCRIPTION) as RecordRow;
-    return parseDescription(await this.bytes(record));
+    const bytes = await this.payload.forReader(record, this.leafKind, this.budget());
+    if (!equal(this.hashes.hash(bytes), record.logicalHash)) {
+      throw new FatctxError("checksum_mismatch", "F37", `${record.name} is not the record that its hash says`);
+    }
+    return parseDescription(bytes);
   }
 
   /** The tensors of a weight blob, or null if it has no table. */
@@ -129,7 +135,7 @@ export class Container {
     if (table.type !== TENSOR_TABLE) throw new FatctxError("not_found", null, `${table.name} is no tensor table`);
     const reference = table.references[0];
     if (reference === undefined) throw new FatctxError("bad_reference", "F27", `${table.name} describes no blob`);
-    const bytes = await this.bytes(table);
+    const bytes = await this.payload.forReader(table, this.leafKind, this.budget());
     return parseTensors(bytes, reference.to.logicalSize, reference.tableHash, this.header.prologue.newer, this.hashes);
   }
 
@@ -196,7 +202,7 @@ async function earlier(
     sealed: false,
     signature: null,
   };
-  checkPlace(place, prologue.form, fileSize);
+  checkSizes(place.tocSize, place.headSize);
   const same =
     previous !== null &&
     previous.generation === place.generation &&

@@ -281,7 +281,9 @@ function newestOf(a: Slot | null, b: Slot | null, form: Form, findings: Finding[
     const only = a ?? b;
     if (only === null) return refuse("F6", "no slot matches its hash", "checksum_mismatch");
     if (only.isVoid) return refuse("F6", "the slots of the live generation are damaged", "checksum_mismatch");
-    findings.push({ what: "both mirrors of a slot are damaged", offset: form.slots[a === null ? 0 : 1] as number });
+    for (const mirror of a === null ? [0, 2] : [1, 3]) {
+      findings.push({ what: "both mirrors of a slot are damaged", offset: form.slots[mirror] as number });
+    }
     return only;
   }
   if (a.isVoid && b.isVoid) return refuse("F8", "no pair of slots is live");

@@ -380,7 +380,7 @@ function checkRecord(record: RecordRow, { prologue, place, toc }: Context): void
   if (logicalSize > LIMITS.committedEnd || storedSize > LIMITS.committedEnd) refuse("F22", `the size of ${name} is above its limit`, "limit_exceeded");
   if (slices.reduce((sum, slice) => sum + slice.size, 0) !== storedSize) refuse("F38", `the slices of ${name} do not add up to its size`);
   if (codec === 0 && !record.recipe && storedSize !== logicalSize) {
-    refuse("F22", `${name} has other sizes stored and logical`, "limit_exceeded");
+    refuse("F22", `${name} has other sizes stored and logical`);
   }
   const empty = logicalSize === 0 || slices.length === 0;
   if (empty && (type !== OPAQUE || logicalSize !== 0 || slices.length !== 0)) {
