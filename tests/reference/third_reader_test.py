@@ -58,7 +58,7 @@ def as_the_others(said: dict) -> dict:
     said["generation"] = int(said["generation"])
     said["earlier_generations"] = [[int(number), end] for number, end in said["earlier_generations"]]
     for record in said["records"]:
-        record["codec"] = CODECS.get(record["codec"], record["codec"])
+        record["codec"] = CODECS.get(record["codec"], "unknown")
         for field in ("bytes", "yields", "tensors"):
             record[field] = errors(record[field])
         if record["tensors"] is not None and isinstance(record["bytes"], set):  # The library reads the two together.

@@ -18,7 +18,7 @@ export function changesOf(diff: Diff): VNode {
       `${one?.name ?? ""}${renamed}`,
       words(record.type),
       `${retargeted}${one?.target ?? ""}`,
-      { text: was === is ? shortSize(is) : `${shortSize(was)} → ${shortSize(is)}`, number: is - was },
+      { text: record.before === null || record.after === null || was === is ? shortSize(is || was) : `${shortSize(was)} → ${shortSize(is)}`, number: is - was },
       tensors,
     ];
   });

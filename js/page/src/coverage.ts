@@ -80,7 +80,7 @@ export function coverageMatrix(covered: readonly Covered[], onlyUncovered: boole
 
 export function verdictsOf({ device, selection }: Covered): VNode {
   const chosen = selection.chosen.map((verdict) =>
-    h("li", { class: CLASS_OF[verdict.level] ?? "" }, h("strong", {}, verdict.candidate.name), verdict.candidate.key.unit === "" ? "" : ` for unit ${verdict.candidate.key.unit}`, `: T${verdict.tier}, ${levelWords(verdict.level)}. `, verdict.reason),
+    h("li", { class: CLASS_OF[verdict.level] ?? "" }, h("strong", {}, verdict.candidate.name), verdict.candidate.key.unit === "" ? "" : ` for unit ${verdict.candidate.key.unit}`, `: T${verdict.tier} ${verdict.level}, ${verdict.reason} – ${levelWords(verdict.level)}`),
   );
   const others = selection.verdicts.filter((verdict) => !verdict.chosen).map((verdict) => h("li", {}, h("strong", {}, verdict.candidate.name), `: ${verdict.reason}`));
   return h(

@@ -108,16 +108,31 @@ function ownerNode(owner: Owner, info: Info, of: string): Node {
   };
 }
 
+function factsOfSeveral(title: string, pieces: readonly Piece[], size: number, info: Info): Facts {
+  return {
+    title,
+    rows: [
+      ["bytes", `${grouped(size)} (${percent(size, info.file_size)} of the file)`],
+      ["pieces", `${pieces.length}, the first at ${hex((pieces[0] as Piece).offset)}`],
+    ],
+  };
+}
+
 export function treemapOf(data: FileData, pieces: readonly Piece[]): Picture {
   const { info } = data;
   const of = (kind: Piece["kind"]) => owners(pieces, kind).map((owner) => ownerNode(owner, info, kind));
-  const simple = (kind: Piece["kind"], colour: string): Node[] =>
-    pieces.filter((piece) => piece.kind === kind).map((piece) => ({
-      name: piece.label,
-      size: piece.size,
-      colour,
-      facts: factsOfPiece(piece, info),
-    }));
+  // Many small pieces with one meaning are one rectangle.
+  const simple = (kind: Piece["kind"], colour: string): Node[] => {
+    const byLabel = new Map<string, Piece[]>();
+    for (const piece of pieces.filter((candidate) => candidate.kind === kind)) {
+      byLabel.set(piece.label, [...(byLabel.get(piece.label) ?? []), piece]);
+    }
+    return [...byLabel].map(([label, same]) => {
+      const size = same.reduce((sum, piece) => sum + piece.size, 0);
+      const facts = same.length === 1 ? factsOfPiece(same[0] as Piece, info) : factsOfSeveral(label, same, size, info);
+      return { name: label, size, colour, facts };
+    });
+  };
   const groups: Node[] = [
     { name: "shared bytes", children: of("shared") },
     { name: "own bytes", children: of("own") },

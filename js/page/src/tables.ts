@@ -14,10 +14,13 @@ function cellOf(cell: Cell): VNode {
   return h("td", { class: cell.class ?? (isNumber ? "number" : null), "data-sort": cell.number }, cell.text);
 }
 
+/** Longer tables scroll inside the page. */
+const MOST_WITHOUT_SCROLL = 40;
+
 export function table(caption: string, heads: readonly string[], rows: readonly (readonly Cell[])[], id?: string): VNode {
   return h(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    { class: rows.length > MOST_WITHOUT_SCROLL ? "scroll tall" : "scroll", tabindex: 0, role: "region", "aria-label": caption },
     h(
       "table",
       { id },

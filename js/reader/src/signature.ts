@@ -40,7 +40,7 @@ const SMALL_ORDER: readonly bigint[] = [
 ];
 
 function little(bytes: Bytes): bigint {
-  return BigInt(`0x${toHex(bytes.slice().reverse())}`);
+  return BigInt(`0x${toHex(Uint8Array.from(bytes).reverse())}`);
 }
 
 /** True for an encoded point that strict verification takes: canonical, and not of small order. */
@@ -56,7 +56,7 @@ async function holds(key: Bytes, signature: Bytes, message: Bytes): Promise<bool
   const subtle = globalThis.crypto?.subtle ?? (await nodeSubtle());
   let imported: CryptoKey;
   try {
-    imported = await subtle.importKey("raw", key.slice(), { name: "Ed25519" }, false, ["verify"]);
+    imported = await subtle.importKey("raw", Uint8Array.from(key), { name: "Ed25519" }, false, ["verify"]);
   } catch (error) {
     throw new FatctxError(
       "unsupported",
@@ -64,7 +64,7 @@ async function holds(key: Bytes, signature: Bytes, message: Bytes): Promise<bool
       `this browser cannot check Ed25519 signatures (${String(error)}); use a newer one, or: fatctx verify --key`,
     );
   }
-  return subtle.verify({ name: "Ed25519" }, imported, signature.slice(), message.slice());
+  return subtle.verify({ name: "Ed25519" }, imported, Uint8Array.from(signature), Uint8Array.from(message));
 }
 
 /** Node 18 has WebCrypto only in its module. */

@@ -19,7 +19,11 @@ class BufferSource implements Source {
     buffer: ArrayBuffer | Uint8Array,
     readonly name: string,
   ) {
-    this.bytes = buffer instanceof Uint8Array ? buffer : new Uint8Array(buffer);
+    // A Buffer of Node is a Uint8Array whose slice() shares memory; this one copies, as everywhere else.
+    this.bytes =
+      buffer instanceof Uint8Array
+        ? new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
+        : new Uint8Array(buffer);
   }
 
   async size(): Promise<number> {

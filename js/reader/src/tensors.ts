@@ -46,8 +46,8 @@ export function parseTensors(table: Bytes, blobSize: number, tableHash: Bytes, n
   if (!equal(fields.cut(0, 4), MAGIC)) refuse("F33", "the tensor table has no magic", "bad_magic");
   if (fields.u16(4) !== 1) refuse("F33", `the tensor table has the version ${fields.u16(4)}`, "unsupported");
   const entrySize = fields.u16(6);
-  if (entrySize > LIMITS.entryBytes) refuse("F33", `tensor entries have ${entrySize} bytes`, "limit_exceeded");
-  if (entrySize !== ENTRY_SIZE && !(newer && entrySize > ENTRY_SIZE)) refuse("F33", `tensor entries have ${entrySize} bytes`);
+  const longer = newer && entrySize > ENTRY_SIZE && entrySize <= LIMITS.entryBytes;
+  if (entrySize !== ENTRY_SIZE && !longer) refuse("F33", `tensor entries have ${entrySize} bytes`);
   const count = fields.u32(8);
   if (count > LIMITS.tensors) refuse("F33", `the table has ${count} tensors`, "limit_exceeded");
   const pages = fields.u32(12);
