@@ -47,7 +47,9 @@ Result<Json> difference(const Container& before, const Container& after) {
 Result<ExitCode> run_report(const ReportFlags& flags) {
   FATCTX_TRY(check_is_no_input(flags.output, {{"container", flags.file}, {"container", flags.later}}));
   std::string page = flags.page;
-  if (page.empty()) FATCTX_ASSIGN(page, find_page());
+  if (page.empty()) {
+    FATCTX_ASSIGN(page, find_page());
+  }
   FATCTX_ASSIGN(const std::string empty_page, read_text_file(page));
   FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
   const DeviceFlags of_all;

@@ -46,8 +46,8 @@ Result<Json> tensors_of(const Container& container, std::uint32_t blob) {
   if (!table.ok()) return Json{{"record", blob}, {"error", text_or_nothing(table.error())}};
   FATCTX_ASSIGN(const std::string text, info_json(container, {}, {.tensors_of = blob}));
   FATCTX_ASSIGN(const Json info, parsed(text));
-  const Json* const all = info.find("tensors");
-  const Json* const rows = all == nullptr || all->items() != nullptr ? all : all->find("tensors");
+  const Json* const of_blob = info.find("tensors");
+  const Json* const rows = of_blob == nullptr ? nullptr : of_blob->find("tensors");
   Json first = Json::array();
   std::size_t count = 0;
   if (rows != nullptr && rows->items() != nullptr) {

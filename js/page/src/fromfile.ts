@@ -226,7 +226,22 @@ export function parseSocTable(csv: string): SocFile {
       ...(row["aliases"] ? { aliases: row["aliases"].split(";") } : {}),
     });
   }
-  return { version, boundaries, quirks, socs };
+  return { version, boundaries, quirks, socs: withSharedFacts(socs) };
+}
+
+const SHARED_FACTS = ["qnn_soc", "arch", "vtcm_mb", "runtime"] as const;
+
+/** A row that spells another part differently shares its facts, whichever of both rows states them. */
+function withSharedFacts(socs: SocFile["socs"]): SocFile["socs"] {
+  return socs.map((soc) => {
+    const relatives = socs.filter((other) => other.alias_of === soc.part || other.part === soc.alias_of);
+    const facts = Object.fromEntries(
+      SHARED_FACTS.map((fact) => [fact, soc[fact] ?? relatives.find((other) => other[fact] !== undefined)?.[fact]]).filter(
+        ([, value]) => value !== undefined,
+      ),
+    );
+    return { ...soc, ...facts };
+  });
 }
 
 function cellsOf(line: string): string[] {
