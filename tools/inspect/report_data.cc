@@ -169,7 +169,7 @@ Result<std::string> find_page() {
   return Error{
       ErrorCode::kNotFound,
       "the page that report fills is not beside this program (share/fatctx/report.html); archives and packages "
-      "of fatctx have it; in a checkout, with node: scripts/page.sh; or give one with --page"};
+      "of fatctx have it; in a checkout, with node: scripts/page_setup.sh; or give one with --page"};
 }
 
 }  // namespace fatctx::tools

@@ -243,7 +243,6 @@ function show(page: PageData, root: HTMLElement): void {
   const shownParts = parts.filter((one) => one !== null);
   const links = shownParts.map((one) => h("li", {}, h("a", { href: `#${one.id}` }, one.querySelector("h2")?.textContent ?? "")));
   root.replaceChildren(headOf(data), toDom(h("nav", { "aria-label": "Parts of this page" }, h("ul", {}, ...links))), ...shownParts);
-  for (const head of root.querySelectorAll("table:not(.matrix) thead th")) head.setAttribute("tabindex", "0");
   document.body.classList.add("filled");
 }
 

@@ -25,7 +25,7 @@ export function table(caption: string, heads: readonly string[], rows: readonly 
       "table",
       { id },
       h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col", tabindex: 0 }, head)))),
       h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map(cellOf)))),
     ),
   );

@@ -62,7 +62,8 @@ async function sayRecord(container: Container, record: RecordRow): Promise<Json>
       api: numbers(key?.api),
       blob: numbers(key?.blob),
     },
-    codec: record.codec,
+    // Of a recipe the codec is its program's.
+    codec: record.recipe ? 0 : record.codec,
     recipe: record.recipe,
     tensors:
       record.type !== 2
