@@ -73,6 +73,8 @@ if(FATCTX_BUILD_TOOLS)
   install(TARGETS fatctx_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY docs/schemas/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fatctx/schemas FILES_MATCHING PATTERN "*.json")
   install(FILES docs/manifest.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/fatctx/schemas RENAME manifest.json)
+  # The page that `report` fills, if scripts/page_setup.sh has built it: node is not needed to build the product.
+  install(FILES js/build/report.html js/build/look.html DESTINATION ${CMAKE_INSTALL_DATADIR}/fatctx OPTIONAL)
   if(TARGET fatctx_manual) # a build of single targets may lack them
     install(DIRECTORY ${FATCTX_MANUAL}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
     set(completions ${FATCTX_MANUAL}/completions)

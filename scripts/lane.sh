@@ -418,6 +418,35 @@ lane_bindings() {
   return $code
 }
 
+# The reader in TypeScript and the page of `fatctx report`: types, tests, mutants against the two other readers, and the
+# page in a browser.
+lane_page() {
+  local code=0 what report=$PWD/build/check/page.xml
+  node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' 2>/dev/null || {
+    missing_for page "node 18 or newer (apt-get install nodejs npm)"
+    return 0
+  }
+  scripts/page_setup.sh --no-install || {
+    missing_for page "the packages of js/package-lock.json (scripts/page_setup.sh installs them)"
+    return 0
+  }
+  if (cd js && npm run --silent check); then count passed 1; else count failed 1 && code=1; fi
+  rm -f "$report"
+  # Tests that need the command or a browser say so and are skipped.
+  node --test --test-reporter=tap js/build/test/*.test.mjs >build/check/page.tap || code=1
+  cat build/check/page.tap
+  for what in pass:passed fail:failed skipped:skipped; do
+    count "${what#*:}" "$(sed -n "s/^# ${what%:*} //p" build/check/page.tap)"
+  done
+  sed -nE 's/^ *ok .*# SKIP (.+)$/skipped: \1/p' build/check/page.tap
+  if [[ -x .venv/bin/python ]]; then
+    FATCTX_MUTATED_FILES=${FATCTX_MUTATED_FILES:-20000} .venv/bin/python -m pytest -q -rs tests/reference/third_reader_test.py \
+      --junitxml="$report" || code=1
+    [[ ! -f $report ]] || count_report "$report"
+  fi
+  return $code
+}
+
 # The sanitizers place their shadow at fixed addresses. A kernel with much randomisation may use these for something
 # else.
 if [[ $LANE == tsan && ${FATCTX_FIXED_ADDRESSES:-} != yes ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -426,7 +455,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | site | macos | android | real | versions | packages | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | site | macos | android | real | versions | packages | page | qnn)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;

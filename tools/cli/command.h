@@ -106,6 +106,7 @@ void add_socs(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_repair(CLI::App& app, Outcome& outcome);
 void add_diff(CLI::App& app, Outcome& outcome);
+void add_report(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
 void add_materialize(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);

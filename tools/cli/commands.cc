@@ -25,6 +25,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"verify", add_verify},
       {"repair", add_repair},
       {"diff", add_diff},
+      {"report", add_report},
       {"extract", add_extract},
       {"materialize", add_materialize},
       {"cache", add_cache},

@@ -1,0 +1,5 @@
+// Files that the build reads as text.
+declare module "*.csv" {
+  const text: string;
+  export default text;
+}
