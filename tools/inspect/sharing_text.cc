@@ -106,7 +106,7 @@ class ReportText {
     for (const RecordSharing& record : report_.records) {
       if (record.shared_with.empty()) continue;
       std::vector<std::string> others;
-      for (const SharedBytes& other : record.shared_with) {
+      for (const fatctx::SharedBytes& other : record.shared_with) {
         if (others.size() == kListedSharers) break;
         others.push_back(fmt::format("{} with {}", short_size_text(other.bytes), name_of(other.record_id)));
       }
