@@ -39,7 +39,7 @@ enum class ReadMethod : std::uint8_t {
 
 struct ReadOptions {
   ReadMethod method = ReadMethod::kAuto;
-  bool keep_cached = false;   // leaves what was read through the page cache there
+  bool keep_cached = false;   // does not drop the pages that the call read into the page cache
   std::uint32_t threads = 0;  // that read at a time; 0: by the size, at most 4; 1: one beside the calling thread
   Progress progress = {};
 };
@@ -55,8 +55,8 @@ struct ReadReport {
 
 // Reads the logical bytes of a record into `out`, which has exactly its size: for consumers that cannot take mapped
 // memory. A record that is a segment of its own is read in large pieces by several threads, and hashed there on the
-// way, so `out` has to be memory that is also quick to read. Others are streamed. What was not in the page cache before
-// is not left there. After an error the content of `out` is undefined.
+// way, so `out` should be memory that is also quick to read. Others are streamed. Pages that were not in the page cache
+// before do not stay there. After an error the content of `out` is undefined.
 // Errors: invalid_argument (another size; the method "streamed"); those of stream_record().
 // Cost:   up to 9 MiB of memory beside `out` for a record that is read in pieces; else that of stream_record().
 [[nodiscard]] Result<ReadReport> read_record(const Container& container, std::uint32_t record_id,

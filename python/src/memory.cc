@@ -111,7 +111,7 @@ void bind_read_report(nb::module_& module) {
       .def_ro("size_bytes", &ReadReport::size_bytes)
       .def_ro("direct_bytes", &ReadReport::direct_bytes, "Read past the page cache.")
       .def_ro("cached_bytes", &ReadReport::cached_bytes,
-              "What the page cache had before; 0 if the system does not report it.")
+              "Read from pages that were in the page cache before; 0 if the system does not report it.")
       .def_ro("threads", &ReadReport::threads, "That read; 0: the calling thread alone.")
       .def("__repr__", [](const ReadReport& self) {
         return fmt::format("<fatctx.ReadReport {} bytes, {}: {}>", self.size_bytes, read_method_name(self.method),

@@ -1,4 +1,4 @@
-// Reads past the page cache, and learns what is in it: for copies that nobody reads through the cache again.
+// Reads past the page cache, and learns which pages are in it: for copies that nobody reads through the cache again.
 #pragma once
 
 #include <cstdint>

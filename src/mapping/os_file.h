@@ -37,7 +37,7 @@ class OsFile {
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const = 0;
   // Shows `look` the bytes of `range` in memory, without a copy, if a file that is cut meanwhile cannot turn that into
   // a signal. Uses `mapped` if the caller has a map of the range, else maps it for the call. Returns false if it showed
-  // nothing: whoever calls it then reads, and learns the reason if bytes are missing. Errors: changed (only with the
+  // nothing: the caller then reads, and learns the reason if bytes are missing. Errors: changed (only with the
   // guard of bus_guard.h: bytes went away, and `look` saw zeros).
   [[nodiscard]] virtual Result<bool> show(ByteRange range, const MappedPlace& mapped, const Look& look) const {
     (void)range, (void)mapped, (void)look;

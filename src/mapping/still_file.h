@@ -16,7 +16,7 @@
 
 namespace fatctx::mapping {
 
-// Whether a lease may be taken on a descriptor. Leases belong to the open file description, with the signal that tells
+// Says if a lease may be taken on a descriptor. Leases belong to the open file description, with the signal that tells
 // of a waiting writer, so a description that others use as well is left alone.
 enum class Lease : std::uint8_t { kNever, kAllowed };
 

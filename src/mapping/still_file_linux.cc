@@ -86,7 +86,7 @@ bool StillFile::take(int descriptor) noexcept {
     if (::fcntl(descriptor, F_GETLEASE) != F_RDLCK) return false;
   } else {
     // The signal for a waiting writer would be SIGIO, which ends a process that does not expect it. SIGURG is ignored
-    // unless somebody handles it. Nobody has to react: a look is short.
+    // unless somebody handles it. A look is short, so nobody must react.
     if (::fcntl(descriptor, F_SETSIG, SIGURG) != 0 || ::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) {
       if (errno != EAGAIN) refused_.store(true, std::memory_order_relaxed);  // EAGAIN: open for writing at the moment
       return false;
@@ -123,7 +123,7 @@ Result<bool> StillFile::show(const OsFile& file, ByteRange range, const MappedPl
   const Held held(*this, descriptor);
   const bool guarded = !held.held() && (window || mapped.region != nullptr) && bus_guard_in_charge();
   if (!held.held() && !guarded) return false;
-  // The last page of a file shows zeros behind its end, so the size has to be known as well.
+  // The last page of a file shows zeros behind its end, so this needs the size as well.
   const auto now = stat_descriptor(descriptor);
   if (!now.ok() || !within(range, now.value().size) || !is_cached(file, range, bytes)) return false;
   if (held.held()) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <array>
 
 #include <algorithm>
 #include <cstdio>
@@ -542,7 +543,7 @@ inline const std::vector<EntryPoint>& entry_points() {
        }},
       {"fatctx_container_read",
        [](Call& c) {
-         static Bytes memory(support::kSampleWeightsSize);
+         static std::array<std::byte, support::kSampleWeightsSize> memory;  // takes no allocation
          return fatctx_container_read(c.h.container, 5, c.given ? memory.data() : nullptr, memory.size(), nullptr,
                                       c.structure<fatctx_read_report>(), nullptr, nullptr, &c.error);
        }},

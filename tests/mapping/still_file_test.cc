@@ -1,4 +1,4 @@
-// Bytes of a file that are looked at where they are mapped: who may cut the file meanwhile, and who has to wait.
+// Bytes of a file that are looked at where they are mapped: who may cut the file meanwhile, and who waits.
 #include "mapping/still_file.h"
 
 #include <fcntl.h>
@@ -201,7 +201,7 @@ TEST_F(AStillFile, TheGuardServesWhereThereIsNoLeaseUnlessItsHandlerWasReplaced)
               const auto shared = duplicate_for_reading(file_->descriptor()).value();
               if (!install_bus_guard().ok()) return 1;
               if (!shows(*shared)) return 2;
-              // The file is cut in the middle of a look: an error in place of a signal.
+              // The file is cut in the middle of a look: an error and no signal.
               const auto lost = shared->show(kPart, {}, [&](ByteView seen) {
                 if (::truncate(path_.c_str(), 8192) != 0) ::_exit(3);
                 volatile unsigned sum = 0;

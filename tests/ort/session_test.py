@@ -563,7 +563,7 @@ def test_sessions_end_in_any_order_and_the_file_may_go(own):
     ({"memory": "most"}, "allowed: least, full_speed"),
     ({"intra_op_num_threads": "-1"}, "a number, 0 or more"),
     ({"max_copied_bytes": "lots"}, "a number, 0 or more"),
-    ({"verify": "never"}, "record_on_acquire, none, private_copy"),
+    ({"verify": "never"}, "record_on_acquire, none, private_copy, beside_load"),
     ({"file_mapping": "maybe"}, "auto, require, disabled"),
     ({"record_options": "onnx|key"}, 'the value is "onnx|key"; allowed: owner|key|value, with blanks between several'),
     ({"record_options": "a|b|c onnx||value"}, 'the value is "onnx||value"; allowed: owner|key|value'),

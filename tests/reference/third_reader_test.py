@@ -26,7 +26,7 @@ from reference_mutations import mutations  # noqa: E402
 
 ANSWERS = Path(__file__).resolve().parents[2] / "js" / "build" / "test" / "answers.mjs"
 CODECS = {0: "none", 1: "lz4"}
-# What only the other readers report.
+# Findings that only the other readers report.
 NOT_COMPARED = ("slot",)
 
 
@@ -81,7 +81,7 @@ def description(said):
 
 
 def hashed(said: dict) -> dict:
-    """What another reader says, with the SHA-256 of bytes instead of them."""
+    """The answer of another reader, with the SHA-256 of bytes instead of them."""
     for record in said.get("records", ()):
         for field in ("bytes", "yields"):
             if isinstance(record[field], bytes):

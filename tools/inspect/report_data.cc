@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxDepth = 64;
 // A page with more rows than this is slow to search. `info --tensors` lists all of them.
 constexpr std::size_t kMaxTensors = 5000;
-// The page as it is built, with the data that is no data.
+// The page as it is built, with null where the data goes.
 constexpr std::string_view kPlace = R"(<script type="application/json" id="fatctx-data">null</script>)";
 constexpr std::string_view kPlaceBegin = R"(<script type="application/json" id="fatctx-data">)";
 constexpr std::string_view kPlaceEnd = "</script>";
@@ -34,7 +34,7 @@ constexpr std::string_view kPlaceEnd = "</script>";
 Result<Json> parsed(std::string_view text) {
   JsonFault fault;
   auto json = read_json(text, kMaxDepth, fault);
-  if (!json) return Error{ErrorCode::kInternal, "a document of fatctx is no JSON"};
+  if (!json) return Error{ErrorCode::kInternal, "a document of fatctx is not JSON"};
   return *std::move(json);
 }
 

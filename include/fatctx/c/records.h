@@ -96,7 +96,7 @@ enum {
 typedef struct fatctx_read_options {
   uint32_t struct_size;
   uint32_t method;       // FATCTX_READ_...; FATCTX_READ_AUTO
-  uint32_t keep_cached;  // leaves what was read through the page cache there; 0
+  uint32_t keep_cached;  // does not drop the pages that the call read into the page cache; 0
   uint32_t threads;      // that read at a time; 0: by the size, at most 4
 } fatctx_read_options;
 typedef struct fatctx_read_report {

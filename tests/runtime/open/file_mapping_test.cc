@@ -452,7 +452,7 @@ TEST(VerifyPolicyNames, LeadBackToTheirValues) {
   EXPECT_EQ(verify_policy_name(VerifyPolicy::kRecordOnAcquire), "record_on_acquire");
   EXPECT_EQ(verify_policy_name(VerifyPolicy::kNone), "none");
   EXPECT_EQ(verify_policy_name(VerifyPolicy::kPrivateCopy), "private_copy");
-  EXPECT_EQ(verify_policy_name(static_cast<VerifyPolicy>(3)), "unknown");
+  EXPECT_EQ(verify_policy_name(static_cast<VerifyPolicy>(4)), "unknown");
   EXPECT_EQ(verify_policy_from_name("record_on_acquire"), VerifyPolicy::kRecordOnAcquire);
   EXPECT_EQ(verify_policy_from_name("none"), VerifyPolicy::kNone);
   EXPECT_EQ(verify_policy_from_name("private_copy"), VerifyPolicy::kPrivateCopy);

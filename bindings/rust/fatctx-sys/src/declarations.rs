@@ -1726,7 +1726,7 @@ pub struct fatctx_read_options {
     pub struct_size: u32,
     /// FATCTX_READ_...; FATCTX_READ_AUTO
     pub method: u32,
-    /// leaves what was read through the page cache there; 0
+    /// does not drop the pages that the call read into the page cache; 0
     pub keep_cached: u32,
     /// that read at a time; 0: by the size, at most 4
     pub threads: u32,
