@@ -22,7 +22,7 @@ import yaml
 import commands
 import python_reference
 import reference
-import schemas
+import schema_pages
 from markdown_form import for_site
 from prose import Symbols
 
@@ -90,7 +90,7 @@ def file_page(name: str, root: pathlib.Path) -> str:
     """Returns the page of a file that a document links."""
     text = (root / name).read_text(encoding="utf-8").rstrip("\n")
     if name.endswith(".json") and '"$schema"' in text:
-        return schemas.page(os.path.basename(name), text)
+        return schema_pages.page(os.path.basename(name), text)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
     language = LANGUAGES.get(pathlib.Path(name).suffix, "text")
     return f"---\nsearch:\n  exclude: true\n---\n# {name}\n\n{fence}{language}\n{text}\n{fence}\n"

@@ -19,7 +19,7 @@ def test_every_code_of_the_library_has_a_class_and_there_are_no_others():
 
 
 def test_a_word_that_is_none_of_an_enumeration_is_refused_with_those_that_are(tmp_path):
-    with pytest.raises(fatctx.InvalidArgument, match="verify is 'all'; allowed are 'record_on_acquire', 'none' and 'private_copy'"):
+    with pytest.raises(fatctx.InvalidArgument, match="verify is 'all'; allowed are 'record_on_acquire', 'none', 'private_copy' and 'beside_load'"):
         fatctx.open(tmp_path / "m", verify="all")
 
 

@@ -35,9 +35,9 @@ def test_one_of_many_records_is_found_and_counted(large):
     assert len(container) == RECORDS + 1
     assert bytes(container.acquire("record 333")) == bytes([333 % 251] * 334)
     assert container.record("record 007").size_bytes == 8
-    assert len(fatctx.container_metrics(container)["records"]) == 2
+    assert len(fatctx.container_metrics(container)["container"]["records"]) == 2
     assert [record.name for record in container.records if record.type == "opaque"][:2] == ["record 000", "record 001"]
-    assert len(fatctx.container_metrics(container)["records"]) == RECORDS + 1
+    assert len(fatctx.container_metrics(container)["container"]["records"]) == RECORDS + 1
 
 
 def test_a_lost_page_is_an_error_of_the_calls_that_need_it(large, tmp_path):
@@ -46,7 +46,7 @@ def test_a_lost_page_is_an_error_of_the_calls_that_need_it(large, tmp_path):
     found = 0
     for number in range(0, RECORDS, 20):
         try:
-            assert len(container.acquire(f"record {number:03}").bytes) == number + 1
+            assert len(bytes(container.acquire(f"record {number:03}"))) == number + 1
             found += 1
         except fatctx.ChecksumMismatch as error:
             assert "of the table of contents are damaged" in str(error)

@@ -20,7 +20,7 @@ import pages  # noqa: E402
 import prose  # noqa: E402
 import python_reference  # noqa: E402
 import reference  # noqa: E402
-import schemas  # noqa: E402
+import schema_pages  # noqa: E402
 import versions  # noqa: E402
 
 
@@ -143,7 +143,7 @@ def test_command_pages_have_what_the_command_says_of_itself():
 
 
 def test_schema_pages_list_members_of_members():
-    text = schemas.page("ls.json", (ROOT / "docs/schemas/ls.json").read_text(encoding="utf-8"))
+    text = schema_pages.page("ls.json", (ROOT / "docs/schemas/ls.json").read_text(encoding="utf-8"))
     assert text.startswith("# `fatctx.ls/1`: Records of a container\n")
     assert "| `records[].id` | integer | Number of the record. |" in text and '"$id": "urn:fatctx:ls:1"' in text
 
