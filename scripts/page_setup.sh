@@ -4,7 +4,7 @@
 #
 #   scripts/page_setup.sh [--no-install]
 #
-# --no-install  calls npm for nothing; the packages are there already
+# --no-install  installs nothing; the packages must be there
 # A build of the product needs none of this. It installs js/build/report.html if that is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -40,17 +40,17 @@ enum class ReadMethod : std::uint8_t {
 struct ReadOptions {
   ReadMethod method = ReadMethod::kAuto;
   bool keep_cached = false;   // does not drop the pages that the call read into the page cache
-  std::uint32_t threads = 0;  // that read at a time; 0: by the size, at most 4; 1: one beside the calling thread
+  std::uint32_t threads = 0;  // number of threads; 0: chosen by the size, at most 4; 1: one beside the caller
   Progress progress = {};
 };
 
 struct ReadReport {
-  ReadMethod method = ReadMethod::kStreamed;  // of most bytes
+  ReadMethod method = ReadMethod::kStreamed;  // the one that read most of the bytes
   std::string reason;                         // why this method, with the measured facts
-  std::uint64_t size_bytes = 0;               // of the record
+  std::uint64_t size_bytes = 0;               // size of the record
   std::uint64_t direct_bytes = 0;             // read past the page cache
-  std::uint64_t cached_bytes = 0;             // that the page cache had before; 0 if the system does not report it
-  std::uint32_t threads = 0;                  // that read; 0: the calling thread alone
+  std::uint64_t cached_bytes = 0;  // bytes that the page cache had before; 0 if the system does not report it
+  std::uint32_t threads = 0;       // number of threads that read; 0: the calling thread alone
 };
 
 // Reads the logical bytes of a record into `out`, which has exactly its size: for consumers that cannot take mapped

@@ -18,8 +18,8 @@
 
 namespace fatctx {
 
-// An array of `size()` places. An element exists once make() was called for its place; to read it before is an error
-// of the caller, which the address sanitizer finds. Large arrays take address space at first, and memory page by page.
+// An array of `size()` places. An element exists once make() was called for its place; a caller must not read it
+// before; the address sanitizer finds one that does. A large array takes address space first, and memory page by page.
 // Threads: as a standard container; different places may be made and read on different threads.
 template <typename T>
 class RawArray {

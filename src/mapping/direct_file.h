@@ -13,8 +13,8 @@ namespace fatctx::mapping {
 class DirectFile {
  public:
   virtual ~DirectFile() = default;
-  // Returns null if the system, the filesystem or a sandbox has no direct reads of this file. Offsets count from byte 0
-  // of `file`.
+  // Returns null if the system, the filesystem or a sandbox has no direct reads of this file. Offset 0 is the first
+  // byte of `file`.
   [[nodiscard]] static std::unique_ptr<DirectFile> open(const OsFile& file);
 
   // Offsets, sizes and addresses of reads are multiples of it.
@@ -24,6 +24,10 @@ class DirectFile {
   [[nodiscard]] virtual Status read_at(std::uint64_t offset, std::span<std::byte> buffer,
                                        std::uint64_t needed) const = 0;
 };
+
+// Opens the file once more, for reads through the page cache that the system does not run ahead of. Offset 0 is the
+// first byte of the file behind the descriptor. Returns null if that cannot be had.
+[[nodiscard]] std::unique_ptr<OsFile> open_without_read_ahead(const OsFile& file);
 
 // Returns how many bytes of the range are in the page cache, in whole pages; nothing if the system does not report it.
 [[nodiscard]] std::optional<std::uint64_t> cached_bytes(const OsFile& file, ByteRange range) noexcept;

@@ -49,14 +49,27 @@ class LinuxDirectFile final : public DirectFile {
   std::uint64_t base_;
 };
 
+// Opens the file with a description of its own: a duplicate would share its flags and advice.
+UniqueFd open_again(const OsFile& file, int flags) {
+  if (file.descriptor() < 0) return {};
+  const std::string path = "/proc/self/fd/" + std::to_string(file.descriptor());
+  return UniqueFd(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags); }));
+}
+
 }  // namespace
 
 std::unique_ptr<DirectFile> DirectFile::open(const OsFile& file) {
-  if (file.descriptor() < 0 || file.base() % kAlignment != 0) return nullptr;
-  const std::string again = "/proc/self/fd/" + std::to_string(file.descriptor());
-  UniqueFd fd(uninterrupted([&] { return ::open(again.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT); }));
+  if (file.base() % kAlignment != 0) return nullptr;
+  UniqueFd fd = open_again(file, O_DIRECT);
   if (!fd.valid()) return nullptr;
   return std::make_unique<LinuxDirectFile>(std::move(fd), file.base());
+}
+
+std::unique_ptr<OsFile> open_without_read_ahead(const OsFile& file) {
+  const UniqueFd fd = open_again(file, 0);
+  if (!fd.valid() || ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM) != 0) return nullptr;
+  auto again = duplicate_for_reading(fd.get());
+  return again.ok() ? std::move(again).value() : nullptr;
 }
 
 #if defined(__ANDROID__)

@@ -16,8 +16,8 @@
 
 namespace fatctx::mapping {
 
-// Says if a lease may be taken on a descriptor. Leases belong to the open file description, with the signal that tells
-// of a waiting writer, so a description that others use as well is left alone.
+// Says if a lease may be taken on a descriptor. A lease belongs to the open file description, and so does the signal
+// that reports a waiting writer. So the library takes no lease on a description that others use as well.
 enum class Lease : std::uint8_t { kNever, kAllowed };
 
 // The state of one open file. Threads: any number.

@@ -29,7 +29,7 @@ struct Unmap {
 // A map of a range for one look, watched by the guard.
 struct Window {
   std::unique_ptr<void, Unmap> address;
-  ByteView bytes;  // of the range; the map begins with the page of its first byte
+  ByteView bytes;  // the bytes of the range; the map begins with the page of the first one
 };
 
 std::optional<Window> map_window(int descriptor, ByteRange range) noexcept {

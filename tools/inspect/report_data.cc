@@ -15,6 +15,7 @@
 #include "tools/cli/own_program.h"
 #include "tools/cli/whole_container.h"
 #include "tools/device/coverage.h"
+#include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
 
@@ -22,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxDepth = 64;
 // A page with more rows than this is slow to search. `info --tensors` lists all of them.
 constexpr std::size_t kMaxTensors = 5000;
 // The page as it is built, with null where the data goes.
@@ -30,23 +30,13 @@ constexpr std::string_view kPlace = R"(<script type="application/json" id="fatct
 constexpr std::string_view kPlaceBegin = R"(<script type="application/json" id="fatctx-data">)";
 constexpr std::string_view kPlaceEnd = "</script>";
 
-// Reads a document that this program wrote.
-Result<Json> parsed(std::string_view text) {
-  JsonFault fault;
-  auto json = read_json(text, kMaxDepth, fault);
-  if (!json) return Error{ErrorCode::kInternal, "a document of fatctx is not JSON"};
-  return *std::move(json);
-}
-
-Json text_or_nothing(const Error& error) { return to_text(error); }
-
 // Returns the first tensors of a weight blob, and how many there are; null if it has no table.
 Result<Json> tensors_of(const Container& container, std::uint32_t blob) {
   const auto table = container.tensors(blob);
   if (!table.ok() && table.error().code == ErrorCode::kNotFound) return Json(nullptr);
-  if (!table.ok()) return Json{{"record", blob}, {"error", text_or_nothing(table.error())}};
+  if (!table.ok()) return Json{{"record", blob}, {"error", to_text(table.error())}};
   FATCTX_ASSIGN(const std::string text, info_json(container, {}, {.tensors_of = blob}));
-  FATCTX_ASSIGN(const Json info, parsed(text));
+  FATCTX_ASSIGN(const Json info, parse_json(text, "info"));
   const Json* const of_blob = info.find("tensors");
   const Json* const rows = of_blob == nullptr ? nullptr : of_blob->find("tensors");
   Json first = Json::array();
@@ -105,7 +95,7 @@ Result<Json> devices_json(const Container& container, const std::string& fleet, 
   }
   Json rows = Json::array();
   for (const NamedDevice& device : devices) {
-    FATCTX_ASSIGN(Json description, parsed(device_to_json(device.device)));
+    FATCTX_ASSIGN(Json description, parse_json(device_to_json(device.device), "device"));
     rows.push_back({{"name", device.name}, {"device", std::move(description)}});
   }
   return rows;
@@ -120,17 +110,17 @@ Result<Json> report_data(const Container& container, const std::string& fleet, c
   if (auto described = container.describe(); described.ok()) {
     description = std::move(described).value();
   } else {
-    notes.push_back(text_or_nothing(described.error()));
+    notes.push_back(to_text(described.error()));
   }
   InfoParts parts{.graphs = true, .options = true, .sharing = true, .extents = true};
   auto text = info_json(container, description, parts);
   if (!text.ok()) {  // payload that cannot be read: the rest is worth a page
-    notes.push_back(text_or_nothing(text.error()));
+    notes.push_back(to_text(text.error()));
     parts.sharing = false;
     text = info_json(container, description, parts);
   }
   if (!text.ok()) return std::move(text).error();
-  FATCTX_ASSIGN(Json info, parsed(text.value()));
+  FATCTX_ASSIGN(Json info, parse_json(text.value(), "info"));
   FATCTX_ASSIGN(Json tensors, all_tensors(container, info));
   FATCTX_ASSIGN(Json devices, devices_json(container, fleet, table, flags));
   return Json{{"info", std::move(info)},

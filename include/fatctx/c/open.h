@@ -119,8 +119,8 @@ typedef struct fatctx_open_report {  // a report of an open
   // Feature bits of a newer version, whose fields this library does not read: "ro_compat 0x4, compat 0x1"; empty: none.
   fatctx_text newer_features;
 } fatctx_open_report;
-// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of a table of contents
-// of which the open has read only the head.
+// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of the table of
+// contents, if the open has read only its head.
 FATCTX_API int32_t fatctx_container_report(fatctx_container container, fatctx_open_report* report, fatctx_error* error);
 
 #ifdef __cplusplus

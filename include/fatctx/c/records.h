@@ -97,15 +97,15 @@ typedef struct fatctx_read_options {
   uint32_t struct_size;
   uint32_t method;       // FATCTX_READ_...; FATCTX_READ_AUTO
   uint32_t keep_cached;  // does not drop the pages that the call read into the page cache; 0
-  uint32_t threads;      // that read at a time; 0: by the size, at most 4
+  uint32_t threads;      // number of threads; 0: chosen by the size, at most 4
 } fatctx_read_options;
 typedef struct fatctx_read_report {
   uint32_t struct_size;
-  uint32_t method;        // FATCTX_READ_...: of most bytes
-  uint64_t size_bytes;    // of the record
+  uint32_t method;        // FATCTX_READ_...: the one that read most of the bytes
+  uint64_t size_bytes;    // size of the record
   uint64_t direct_bytes;  // read past the page cache
-  uint64_t cached_bytes;  // that the page cache had before; 0 if the system does not report it
-  uint32_t threads;       // that read; 0: the calling thread alone
+  uint64_t cached_bytes;  // bytes that the page cache had before; 0 if the system does not report it
+  uint32_t threads;       // number of threads that read; 0: the calling thread alone
   uint32_t reserved;
   char reason[160];  // why this method, with the measured facts; cut to fit
 } fatctx_read_report;

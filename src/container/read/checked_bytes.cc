@@ -1,7 +1,6 @@
 #include "container/read/checked_bytes.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace fatctx::container {
 namespace {
@@ -99,14 +98,8 @@ Status CheckedBytes::see(std::uint32_t segment, ByteRange in_segment, const mapp
   for (std::uint64_t leaf = first_whole; leaf < end_whole;) {  // from leaf page to leaf page
     const std::uint64_t stop = std::min(end_whole, (leaf / kLeavesPerPage + 1) * kLeavesPerPage);
     FATCTX_ASSIGN(const Leaves* leaves, hashes_.of(segment, leaf));
-    std::optional<ByteRange> damaged;
-    const auto compare = [&](std::uint64_t at, ByteView bytes, bool good) {
-      if (!good && !damaged) damaged = ByteRange{of.offset + (at << kLeafLog2), bytes.size()};
-      if (!damaged) look(bytes);
-    };
-    FATCTX_TRY(look_at_leaves(file_, of, *leaves, {leaf, stop}, compare, [&](std::uint64_t size) -> Status {
-      return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
-    }));
+    FATCTX_TRY(compare_leaves(
+        file_, of, *leaves, {leaf, stop}, [&](std::uint64_t, ByteView bytes) { look(bytes); }, after));
     leaf = stop;
   }
   const std::uint64_t rest = std::min(end_whole << kLeafLog2, of.size);

@@ -41,6 +41,8 @@ class CheckedBytes {
                            const mapping::AfterPiece& after);
   // Reads into `out` in the same way, from `file_offset` on.
   [[nodiscard]] Status read_into(std::uint64_t file_offset, std::span<std::byte> out);
+  // Returns the segment that `file_offset` is in.
+  [[nodiscard]] std::uint32_t segment_at(std::uint64_t file_offset) const noexcept { return segments_.at(file_offset); }
   // Frees the cached leaves.
   void rest() noexcept;
 

@@ -142,12 +142,13 @@ Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const
 }
 
 Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
-                      const mapping::AfterPiece& after) {
+                      const GoodLeafLook& look, const mapping::AfterPiece& after) {
   std::optional<ByteRange> damaged;  // the first one
-  const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
+  const auto compare = [&](std::uint64_t leaf, ByteView bytes, bool good) {
     if (!good && !damaged) damaged = ByteRange{segment.offset + (leaf << kLeafLog2), bytes.size()};
+    if (!damaged) look(leaf, bytes);
   };
-  return look_at_leaves(file, segment, leaves, range, look, [&](std::uint64_t size) -> Status {
+  return look_at_leaves(file, segment, leaves, range, compare, [&](std::uint64_t size) -> Status {
     return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
   });
 }

@@ -63,14 +63,16 @@ using LeafVisitor = std::function<Status(std::uint64_t leaf, ByteView bytes, boo
 
 // A callback for each leaf that is only looked at. It computes, and no more (mapping::Look).
 using LeafLook = std::function<void(std::uint64_t leaf, ByteView bytes, bool good)>;
+using GoodLeafLook = std::function<void(std::uint64_t leaf, ByteView bytes)>;
 
 // Looks at `range` of `segment` leaf by leaf, in order; calls `after` after each piece of at most 4 MiB.
 // Errors: those of mapping::look_through.
 [[nodiscard]] Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
                                     LeafRange range, const LeafLook& look, const mapping::AfterPiece& after);
-// Compares `range` of `segment` with its leaves. Errors: also checksum_mismatch (F26: the first damaged leaf).
+// Compares `range` of `segment` with its leaves, and calls `look` for each leaf before the first damaged one.
+// Errors: also checksum_mismatch (F26: the first damaged leaf).
 [[nodiscard]] Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
-                                    LeafRange range, const mapping::AfterPiece& after);
+                                    LeafRange range, const GoodLeafLook& look, const mapping::AfterPiece& after);
 // Returns the error for a leaf that does not match its hash: checksum_mismatch (F26), naming the range in the file.
 [[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
 

@@ -80,6 +80,12 @@ Result<Header> read_header(const mapping::OsFile& file, std::uint64_t file_size)
 
 namespace {
 
+Error both_damaged(const Header& header) {
+  return Error{ErrorCode::kChecksumMismatch,
+               "both copies of the table of contents are damaged",
+               {.file_offset = header.toc_offset[0], .rule = "F13"}};
+}
+
 // Reads the head of the table that `header` names, and no row.
 Result<OpenedToc> read_named_head(const mapping::OsFile& file, const Header& header, const Trust& trust) {
   OpenedToc opened;
@@ -95,9 +101,7 @@ Result<OpenedToc> read_named_head(const mapping::OsFile& file, const Header& hea
     opened.header.degraded |= kDegradedToc0;
     toc.copy = 1;
     if (!read(1)) {
-      return Error{ErrorCode::kChecksumMismatch,
-                   "both copies of the table of contents are damaged",
-                   {.file_offset = header.toc_offset[0], .rule = "F13"}};
+      return both_damaged(header);
     }
   }
   FATCTX_TRY(check_trust_in_head(opened.header, head, trust));
@@ -128,9 +132,7 @@ Result<OpenedToc> read_named_toc(const mapping::OsFile& file, const Header& head
     } else if (first.ok() && mend_toc(into, second, header)) {  // each copy has the pages that the other one lacks
       opened.header.degraded |= kDegradedToc1;
     } else {
-      return Error{ErrorCode::kChecksumMismatch,
-                   "both copies of the table of contents are damaged",
-                   {.file_offset = header.toc_offset[0], .rule = "F13"}};
+      return both_damaged(header);
     }
   }
   FATCTX_TRY(check_trust(opened.header, into, trust));

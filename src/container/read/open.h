@@ -14,8 +14,8 @@ struct OpenedToc {
   bool whole = true;  // false: no row is there yet; a PartialToc reads them
 };
 
-// The part of a table that an open reads. A small table is read whole: that costs little, and its errors are errors
-// of the open.
+// The part of a table that an open reads. A small table is read whole: that costs little, and the open
+// returns its errors.
 enum class TocPart { kAll, kHead, kHeadIfLarge };
 inline constexpr std::uint64_t kSmallTocSize = std::uint64_t{64} << 10U;
 

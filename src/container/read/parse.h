@@ -142,7 +142,7 @@ struct RecordForm {  // the members that RecordInfo lacks
 };
 
 struct TableRange {
-  std::uint64_t offset = 0;  // of the first row, in the TOC
+  std::uint64_t offset = 0;  // offset of its first row in the TOC
   std::uint64_t count = 0;
   std::uint64_t entry_size = 0;
 };

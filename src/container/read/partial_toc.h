@@ -1,5 +1,5 @@
-// A table of contents of which only those pages are read that are needed: one record of many costs little more than one
-// of few.
+// Reads the pages of a large table of contents that a call needs, and no others: finding one record costs about the
+// same in any table.
 //
 // Each page is compared with its hash, and each row is checked with its own rules (RowRules). Rules about all rows
 // together, such as their order, hold once need_all() has succeeded.

@@ -32,6 +32,13 @@ class RecordHasher {
   Sha256 sha256_;
 };
 
+// Returns the error for bytes that match their leaves and not the record's hash: checksum_mismatch (F37).
+[[nodiscard]] inline Error not_its_hash(const RecordInfo& record) {
+  return Error{ErrorCode::kChecksumMismatch,
+               "its bytes do not match its hash, although every leaf does",
+               {.file_offset = record.file_offset, .rule = "F37"}};
+}
+
 // Returns whether `bytes` are those of the record, in the same way.
 [[nodiscard]] inline bool matches_record(const Toc& toc, const RecordInfo& record, ByteView bytes) {
   RecordHasher hasher(toc);

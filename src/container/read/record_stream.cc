@@ -23,16 +23,6 @@ Status check_readable(const RecordInfo& record, const RecordForm& form) {
                    record);
 }
 
-namespace {
-
-Error not_its_hash(const RecordInfo& record) {
-  return Error{ErrorCode::kChecksumMismatch,
-               "its bytes do not match its hash, although every leaf does",
-               {.file_offset = record.file_offset, .rule = "F37"}};
-}
-
-}  // namespace
-
 Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
                       const StreamSink& sink) {
   return stream_logical(file, toc, record, leaf_hash_of(toc), budget, sink);
@@ -107,7 +97,7 @@ Status check_logical(const mapping::OsFile& file, const Toc& toc, const RecordIn
   RecordHasher hasher(toc, record_hash);
   if (record.slice_count != 1) {
     // Slices may be much smaller than their leaves, and share them.
-    CheckedBytes checked(file, toc, budget);
+    CheckedBytes checked(file, toc, record, budget);
     for (std::uint32_t i = 0; i != record.slice_count; ++i) {
       const Slice& slice = toc.slices[form.first_slice + i];
       FATCTX_TRY(checked.see(
@@ -122,17 +112,13 @@ Status check_logical(const mapping::OsFile& file, const Toc& toc, const RecordIn
   const std::uint64_t compared = std::min(touched.end << kLeafLog2, segment.size) - (touched.first << kLeafLog2);
   FATCTX_TRY(budget.make(compared - slice.range.size));
   FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc), touched));
-  std::optional<ByteRange> damaged;
-  const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
+  const auto look = [&](std::uint64_t leaf, ByteView bytes) {
     const std::uint64_t start = leaf << kLeafLog2;  // in the segment
-    if (!good && !damaged) damaged = ByteRange{segment.offset + start, bytes.size()};
     // The first and the last leaf may hold bytes of other records too.
     const ByteRange own = overlap({start, bytes.size()}, slice.range);
     hasher.update(bytes.subspan(static_cast<std::size_t>(own.offset - start), static_cast<std::size_t>(own.size)));
   };
-  FATCTX_TRY(look_at_leaves(file, segment, leaves, touched, look, [&](std::uint64_t size) -> Status {
-    return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
-  }));
+  FATCTX_TRY(compare_leaves(file, segment, leaves, touched, look, after));
   return hasher.matches(record) ? Status(Done{}) : not_its_hash(record);
 }
 

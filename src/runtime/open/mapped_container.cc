@@ -19,6 +19,12 @@
 #include "runtime/open/step_watch.h"
 
 namespace fatctx {
+namespace {
+
+void nobody_looks(std::uint64_t /*leaf*/, ByteView /*bytes*/) {}
+
+}  // namespace
+
 MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::OpenedToc opened,
                                  const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
                                  std::shared_ptr<MappingProvider> provider)
@@ -154,7 +160,7 @@ Status MappedContainer::verify_ranges(const RecordInfo& record, std::span<const 
     auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), run.range);
     if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
     auto walked = container::compare_leaves(mapping::MappedFile(*file_, region()), segment, hashes.value(), run.range,
-                                            &StepWatch::step);
+                                            nobody_looks, &StepWatch::step);
     if (!walked.ok()) return damaged(record, look, std::move(walked).error());
   }
   counted.ranges.store(look, std::memory_order_relaxed);
@@ -173,7 +179,7 @@ Status MappedContainer::verify_part(const RecordInfo& record, ByteRange in_file)
   auto hashes = container::read_leaves(*file_, toc_, segment, container::leaf_hash_of(toc_), range);
   if (!hashes.ok()) return damaged(record, look, std::move(hashes).error());
   auto walked = container::compare_leaves(mapping::MappedFile(*file_, region()), segment, hashes.value(), range,
-                                          &StepWatch::step);
+                                          nobody_looks, &StepWatch::step);
   if (!walked.ok()) return damaged(record, look, std::move(walked).error());
   span.succeeded(in_file.size);
   return Done{};
@@ -190,7 +196,6 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
   FATCTX_TRY(budget.make(record.size_bytes));
   const mapping::MappedFile file(*file_, region());
   container::CheckedBytes checked(file, toc_, record, budget);
-  const container::SegmentFinder segments(toc_, record);
   container::RecordHasher hasher(toc_);
   std::uint64_t at = 0;
   for (const mapping::MixedPiece& piece : pieces) {
@@ -198,11 +203,12 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
     at += piece.size;
     // A piece may continue in the next segment.
     for (ByteRange left = piece.built ? ByteRange{} : ByteRange{piece.offset, piece.size}; left.size != 0;) {
-      const container::Segment& segment = toc_.segments[segments.at(left.offset)];
+      const std::uint32_t number = checked.segment_at(left.offset);
+      const container::Segment& segment = toc_.segments[number];
       const std::uint64_t size = std::min(left.size, segment.offset + segment.size - left.offset);
       auto read = checked.see(
-          static_cast<std::uint32_t>(&segment - toc_.segments.data()), {left.offset - segment.offset, size},
-          [&](ByteView bytes) { hasher.update(bytes); }, &StepWatch::step);
+          number, {left.offset - segment.offset, size}, [&](ByteView bytes) { hasher.update(bytes); },
+          &StepWatch::step);
       if (!read.ok()) return damaged(record, look, std::move(read).error());
       left = {left.offset + size, left.size - size};
     }

@@ -27,22 +27,28 @@ class RecordCopy final : public SharedView {
   CopyMemory memory_;
 };
 
+// Errors name the file and the record.
 Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, const RecordInfo& record,
                                                     const std::shared_ptr<ViewAllocator>& allocator) {
   // Made before the block is allocated, so that nothing can fail between allocation and ownership.
   auto copy = std::make_shared<RecordCopy>(mapped_of(container), allocator);
-  FATCTX_TRY(copy->memory().take(record.size_bytes));
+  const auto about = [&](Error error) {
+    return in_context(container::in_record(std::move(error), record), container.path());
+  };
+  auto taken = copy->memory().take(record.size_bytes);
+  if (!taken.ok()) return about(std::move(taken).error());
   const ViewAllocator::Block& block = copy->block();
   FATCTX_TRY(read_record(container, record.id, {block.data, static_cast<std::size_t>(record.size_bytes)}));
-  FATCTX_TRY(copy->memory().filled());
+  auto filled = copy->memory().filled();
+  if (!filled.ok()) return about(std::move(filled).error());
   // Compares sealed memory once more: the bytes verified before could still be changed until they were sealed.
   if (allocator == sealed_allocator() &&
       !container::matches_record(mapped_of(container)->toc(), record,
                                  {block.data, static_cast<std::size_t>(record.size_bytes)})) {
-    return Error{ErrorCode::kChecksumMismatch,
-                 "the copy was changed while it was made; somebody writes to the memory "
-                 "of this process",
-                 {.rule = "F37"}};
+    return about({ErrorCode::kChecksumMismatch,
+                  "the copy was changed while it was made; somebody writes to the memory "
+                  "of this process",
+                  {.rule = "F37"}});
   }
   return std::shared_ptr<const RecordCopy>(std::move(copy));
 }
@@ -56,9 +62,7 @@ Result<RecordView> shared_copy(const Container& container, const RecordInfo& rec
   SharedViewClaim<RecordCopy> claim({mapped_of(container).get(), record.id, AccessPath::kCopied, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();
   if (!copy) {
-    auto made = make_copy(container, record, from);
-    if (!made.ok()) return in_context(container::in_record(std::move(made).error(), record), container.path());
-    copy = std::move(made).value();
+    FATCTX_ASSIGN(copy, make_copy(container, record, from));
     claim.finish(copy);
     if (made_now != nullptr) *made_now = true;
   }

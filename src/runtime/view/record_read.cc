@@ -33,8 +33,7 @@ constexpr NamedValue<ReadMethod> kMethods[] = {{ReadMethod::kAuto, "auto"},
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;        // a multiple of a leaf
 constexpr std::uint64_t kLeastPieced = std::uint64_t{4} << 20;  // below that, threads cost more than they gain
 constexpr std::uint64_t kLeastDirect = std::uint64_t{16} << 20;
-constexpr std::uint64_t kBlock = container::kLeafSize;        // unit in which the page cache is asked what to keep
-constexpr std::uint64_t kReadAhead = std::uint64_t{8} << 20;  // the most that a system reads unasked
+constexpr std::uint64_t kBlock = container::kLeafSize;  // unit in which the page cache is asked what to keep
 constexpr std::uint64_t kMostThreads = 4;
 constexpr std::chrono::milliseconds kBetweenLooks{20};  // how soon a request to stop is seen
 
@@ -48,7 +47,6 @@ class PiecedRead {
         out_(out),
         options_(options),
         host_(host),
-        file_end_(mapped.header().committed_end),
         pieces_(static_cast<std::size_t>((out.size() + kPiece - 1) / kPiece)) {
     if (options.method == ReadMethod::kCached) {
       why_not_direct_ = "the caller wants it through the page cache";
@@ -60,6 +58,8 @@ class PiecedRead {
       direct_ = host.direct(file_);
       if (!direct_) why_not_direct_ = "the file cannot be opened for direct reads";
     }
+    // Pages that the system is still reading ahead could not be dropped at the end.
+    if (!options.keep_cached) without_read_ahead_ = mapping::open_without_read_ahead(file_);
   }
 
   // Returns no report if the system starts no thread.
@@ -80,14 +80,10 @@ class PiecedRead {
     }
     stop_.store(true, std::memory_order_relaxed);
     const std::size_t count = threads_.size();
-    threads_.clear();                     // waits for them
-    forget({0, cache_.size() * kBlock});  // also what the system has read ahead
+    threads_.clear();  // waits for them
+    forget({0, out_.size()});
     FATCTX_TRY(std::move(done));
-    if (!hasher.matches(record)) {
-      return Error{ErrorCode::kChecksumMismatch,
-                   "its bytes do not match its hash, although every leaf does",
-                   {.file_offset = record.file_offset, .rule = "F37"}};
-    }
+    if (!hasher.matches(record)) return container::not_its_hash(record);
     return std::optional(report(count));
   }
 
@@ -161,7 +157,7 @@ class PiecedRead {
       FATCTX_ASSIGN(read, read_directly(in_file, to, aside));
     }
     if (!read) {
-      FATCTX_TRY(file_.read_at(in_file.offset, to));
+      FATCTX_TRY(read_cached(in_file.offset, to));
       forget(range);
     }
     for (ByteView rest = to; !rest.empty();) {
@@ -175,21 +171,25 @@ class PiecedRead {
     return Done{};
   }
 
-  // Notes what the page cache has: of the record, and of what the system may read ahead behind it.
+  Status read_cached(std::uint64_t offset, std::span<std::byte> to) const {
+    if (without_read_ahead_ && without_read_ahead_->read_at(file_.base() + offset, to).ok()) return Done{};
+    return file_.read_at(offset, to);  // its error has the offset that the caller knows
+  }
+
+  // Notes what the page cache has of the record.
   void look_at_cache() {
-    const std::uint64_t end = std::min(out_.size() + kReadAhead, file_end_ - segment_.offset);
-    cache_.assign(static_cast<std::size_t>((end + kBlock - 1) / kBlock), Cached::kNothing);
+    cache_.assign(static_cast<std::size_t>((out_.size() + kBlock - 1) / kBlock), Cached::kNothing);
     const auto of_record = host_.cached(file_, {segment_.offset, out_.size()});
     known_ = of_record.has_value();
     if (!known_) return;
     cached_ = std::min<std::uint64_t>(*of_record, out_.size());
-    for (std::uint64_t at = 0; at < end; at += kPiece) note({at, std::min(kPiece, end - at)}, kBlock);
+    for (std::uint64_t at = 0; at < out_.size(); at += kPiece) note({at, std::min(kPiece, out_.size() - at)});
   }
-  void note(ByteRange range, std::uint64_t unit) {
+  void note(ByteRange range) {
     const std::uint64_t cached = host_.cached(file_, {segment_.offset + range.offset, range.size}).value_or(0);
-    if (cached != 0 && cached < range.size && range.size > unit) {
-      for (std::uint64_t at = 0; at < range.size; at += unit) {
-        note({range.offset + at, std::min(unit, range.size - at)}, unit);
+    if (cached != 0 && cached < range.size && range.size > kBlock) {
+      for (std::uint64_t at = 0; at < range.size; at += kBlock) {
+        note({range.offset + at, std::min(kBlock, range.size - at)});
       }
       return;
     }
@@ -262,9 +262,9 @@ class PiecedRead {
   const std::span<std::byte> out_;
   const ReadOptions& options_;
   const ReadHost& host_;
-  std::unique_ptr<mapping::DirectFile> direct_;  // null: not used
+  std::unique_ptr<mapping::DirectFile> direct_;          // null: not used
+  std::unique_ptr<mapping::OsFile> without_read_ahead_;  // null: not used
   std::string why_not_direct_;
-  const std::uint64_t file_end_;
   container::Leaves leaves_;
   std::vector<Cached> cache_;  // of each block from the first byte of the segment on
   std::uint64_t cached_ = 0;   // bytes of the record

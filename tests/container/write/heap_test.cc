@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <string>
 #include <vector>
@@ -196,7 +197,7 @@ TEST(Heap, OpeningAContainerOfManySmallRecordsStaysWithinThreeTablesOfContents) 
   std::vector<PackRecord> records;
   while (records.size() < kMaxRecords - 1) {
     records.push_back(support::plain_record(RecordType::kOpaque, "r" + std::to_string(records.size()),
-                                            support::pattern(3 + records.size(), 1)));
+                                            support::pattern(3 + records.size() % 997, 1)));
   }
   ASSERT_TRUE(is_ok(support::pack(std::move(records), folder.file("many.fatctx"))));
   Registry registry;
@@ -205,8 +206,11 @@ TEST(Heap, OpeningAContainerOfManySmallRecordsStaysWithinThreeTablesOfContents) 
   const std::size_t peak = peak_of([&] { container = open_container(registry, folder.file("many.fatctx")); });
 
   ASSERT_TRUE(is_ok(container));
-  const support::Bytes file = support::read_file(folder.file("many.fatctx"));
-  const auto slot = support::struct_at<Slot>(file, kSlotOffsets[0]);
+  support::Bytes header(kHeaderSize);
+  std::ifstream(folder.file("many.fatctx"), std::ios::binary)
+      .read(reinterpret_cast<char*>(header.data()), static_cast<std::streamsize>(header.size()));
+  const auto slot = support::struct_at<Slot>(header, kSlotOffsets[0]);
+  EXPECT_GT(slot.toc_size, kMaxRecords) << "the header was not read";
   EXPECT_LE(peak, 3 * slot.toc_size + kSlack);
 }
 

@@ -114,40 +114,45 @@ TEST_F(ReadRecord, ReadsIntoMemoryAtAnyAddress) {
 }
 
 TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
-  if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
+  for (const ReadMethod method : {ReadMethod::kDirect, ReadMethod::kCached}) {
+    std::uint64_t left = 1;
+    // A page that the system is still reading ahead cannot be dropped, so that one try may leave some.
+    for (int i = 0; i < 5 && left != 0; ++i) {
+      if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
+      Bytes out(kLargeSize);
+      const auto report = read("large", out, {.method = method});
+      ASSERT_TRUE(is_ok(report));
+      EXPECT_TRUE(out == large_);
+      EXPECT_EQ(report.value().cached_bytes, 0U);
+      left = cached("large") + cached("middle");  // the second: what was read ahead behind the first
+    }
+    EXPECT_EQ(left, 0U) << read_method_name(method);
+  }
   Bytes out(kLargeSize);
-  const auto direct = read("large", out);
-  ASSERT_TRUE(is_ok(direct));
-  EXPECT_TRUE(out == large_);
-  EXPECT_EQ(cached("large"), 0U) << direct.value().reason;
-
-  const auto buffered = read("large", out, {.method = ReadMethod::kCached});
-  ASSERT_TRUE(is_ok(buffered));
-  EXPECT_EQ(buffered.value().cached_bytes, 0U);
-  EXPECT_EQ(cached("large"), 0U);
-  EXPECT_EQ(cached("middle"), 0U) << "nor what was read ahead behind it";
-
   ASSERT_TRUE(is_ok(read("large", out, {.method = ReadMethod::kCached, .keep_cached = true})));
   EXPECT_GE(cached("large"), kLargeSize);
 }
 
 TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
-  if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
-  Bytes part(3 * kPiece);
-  const mapping::OsFile& file = mapped_of(*container_)->file();
-  ASSERT_TRUE(is_ok(file.read_at(record("large").file_offset, part)));
-  mapping::drop_cache(file, {record("large").file_offset + 3 * kPiece, kLargeSize - 3 * kPiece});
-  if (cached("large", 0, 3 * kPiece) != 3 * kPiece) GTEST_SKIP() << "the system has dropped the pages already";
-
   for (const ReadMethod method : {ReadMethod::kAuto, ReadMethod::kCached}) {
-    Bytes out(kLargeSize);
-    const auto report = read("large", out, {.method = method});
-    ASSERT_TRUE(is_ok(report));
-    EXPECT_TRUE(out == large_);
-    EXPECT_GE(report.value().cached_bytes, 3 * kPiece);
-    EXPECT_LE(report.value().direct_bytes, kLargeSize - 3 * kPiece) << "what is in memory is not read from the disk";
-    EXPECT_EQ(cached("large", 0, 3 * kPiece), 3 * kPiece);
-    EXPECT_EQ(cached("large", 4 * kPiece), 0U);
+    std::uint64_t left = 1;
+    for (int i = 0; i < 5 && left != 0; ++i) {  // see above
+      if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
+      Bytes part(3 * kPiece);
+      const mapping::OsFile& file = mapped_of(*container_)->file();
+      ASSERT_TRUE(is_ok(file.read_at(record("large").file_offset, part)));
+      mapping::drop_cache(file, {record("large").file_offset + 3 * kPiece, kLargeSize - 3 * kPiece});
+      if (cached("large", 0, 3 * kPiece) != 3 * kPiece) GTEST_SKIP() << "the system has dropped the pages already";
+      Bytes out(kLargeSize);
+      const auto report = read("large", out, {.method = method});
+      ASSERT_TRUE(is_ok(report));
+      EXPECT_TRUE(out == large_);
+      EXPECT_GE(report.value().cached_bytes, 3 * kPiece);
+      EXPECT_LE(report.value().direct_bytes, kLargeSize - 3 * kPiece) << "what is in memory is not read from the disk";
+      EXPECT_EQ(cached("large", 0, 3 * kPiece), 3 * kPiece);
+      left = cached("large", 4 * kPiece);
+    }
+    EXPECT_EQ(left, 0U) << read_method_name(method);
   }
 }
 
@@ -283,6 +288,18 @@ TEST_F(ReadRecord, SharedCopiesAreReadThatWay) {
   damage("large", 123);
   const Container fresh = Container::open(path_, {.file_mapping = FileMapping::kDisabled}).value();
   EXPECT_TRUE(fresh.acquire("large").ok()) << "the copy that lives is shared";
+}
+
+TEST_F(ReadRecord, ErrorsOfSharedCopiesNameTheFileAndTheRecordOnce) {
+  damage("large", 123);
+  const Container copies = Container::open(path_, {.file_mapping = FileMapping::kDisabled}).value();
+
+  const auto refused = copies.acquire("large");
+
+  ASSERT_EQ(refused.error().code, ErrorCode::kChecksumMismatch);
+  const std::string& message = refused.error().message;
+  EXPECT_TRUE(message.starts_with(path_ + ": record ")) << message;
+  EXPECT_EQ(message.find("record "), message.rfind("record ")) << message;
 }
 
 }  // namespace record_read_test

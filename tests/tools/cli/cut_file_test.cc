@@ -2,6 +2,7 @@
 // right when it was read, and no clock decides the moment.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,18 @@ namespace {
 // In the child that runs the program: the file, and the number of the call after which it is cut. 0: never.
 const char* file_to_cut = nullptr;
 int looks_until_cut = 0;
+pid_t cutter = -1;
+
+// Cuts the file in another process: where the program holds a read lease, the system lets that process wait until the
+// program gives the lease back.
+void cut_file() {
+  cutter = ::fork();
+  if (cutter == 0) ::_exit(::truncate(file_to_cut, 0) == 0 ? 0 : 99);
+  for (int i = 0; i < 20 && cutter > 0; ++i) {
+    if (::waitpid(cutter, nullptr, WNOHANG) == cutter) cutter = -1;
+    if (cutter > 0) ::usleep(1000);
+  }
+}
 
 }  // namespace
 
@@ -26,7 +39,7 @@ int looks_until_cut = 0;
 extern "C" int __real_fstat(int descriptor, struct stat* found);
 extern "C" int __wrap_fstat(int descriptor, struct stat* found) {
   const int result = __real_fstat(descriptor, found);
-  if (looks_until_cut > 0 && --looks_until_cut == 0 && ::truncate(file_to_cut, 0) != 0) ::_exit(99);
+  if (looks_until_cut > 0 && --looks_until_cut == 0) cut_file();
   return result;
 }
 
@@ -59,6 +72,7 @@ class CutFile : public ::testing::Test {
       looks_until_cut = look;
       const int code = fatctx_main(static_cast<int>(arguments.size()), arguments.data());
       std::fflush(nullptr);
+      if (cutter > 0) ::waitpid(cutter, nullptr, 0);
       return code;
     });
     ended.cut = std::filesystem::file_size(path_) == 0;

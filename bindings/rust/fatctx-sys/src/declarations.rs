@@ -1728,7 +1728,7 @@ pub struct fatctx_read_options {
     pub method: u32,
     /// does not drop the pages that the call read into the page cache; 0
     pub keep_cached: u32,
-    /// that read at a time; 0: by the size, at most 4
+    /// number of threads; 0: chosen by the size, at most 4
     pub threads: u32,
 }
 
@@ -1747,15 +1747,15 @@ impl Default for fatctx_read_options {
 #[derive(Clone, Copy, Debug)]
 pub struct fatctx_read_report {
     pub struct_size: u32,
-    /// FATCTX_READ_...: of most bytes
+    /// FATCTX_READ_...: the one that read most of the bytes
     pub method: u32,
-    /// of the record
+    /// size of the record
     pub size_bytes: u64,
     /// read past the page cache
     pub direct_bytes: u64,
-    /// that the page cache had before; 0 if the system does not report it
+    /// bytes that the page cache had before; 0 if the system does not report it
     pub cached_bytes: u64,
-    /// that read; 0: the calling thread alone
+    /// number of threads that read; 0: the calling thread alone
     pub threads: u32,
     pub reserved: u32,
     /// why this method, with the measured facts; cut to fit
@@ -2463,8 +2463,8 @@ extern "C" {
     /// Checks that the file is still the one that was opened, and that no mapped byte was lost. Errors: changed, io, and
     /// with the guard installed mapping_lost.
     pub fn fatctx_container_check(container: fatctx_container, error: *mut fatctx_error) -> i32;
-    /// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of a table of contents
-    /// of which the open has read only the head.
+    /// Gets the report of the open. Lifetime: texts and arrays borrow from `container`. Errors: those of the table of
+    /// contents, if the open has read only its head.
     pub fn fatctx_container_report(container: fatctx_container, report: *mut fatctx_open_report, error: *mut fatctx_error) -> i32;
     pub fn fatctx_pack_options_init(options: *mut fatctx_pack_options, struct_size: usize);
     /// A record to pack. fatctx_packer_add() copies everything except the file at `source_path`, which publish reads. Null
