@@ -1,8 +1,8 @@
-# Compiles the files of a folder ten at a time. Private names are unique within a folder. Tests keep their names in a
+# Compiles up to 24 files of a folder at a time. Private names are unique within a folder. Tests keep their names in a
 # namespace per file, so any of their files can be compiled together.
 function(fatctx_unity target)
   if(target MATCHES "_tests$")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
@@ -12,7 +12,7 @@ function(fatctx_unity target)
       get_filename_component(folder ${source} DIRECTORY)
       string(MAKE_C_IDENTIFIER "${folder}" room)
       math(EXPR ${room}_files "0${${room}_files} + 1")
-      math(EXPR group "${${room}_files} / 10")
+      math(EXPR group "${${room}_files} / 24")
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${room}_${group}")
     endif()
   endforeach()

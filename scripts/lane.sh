@@ -85,7 +85,7 @@ lane_tsan() {
 
 lane_tidy() {
   local which=(--changed) how=(--one-by-one)
-  # Checks changed files one by one, which finds a missing #include. Checking all of them ten at a time is much faster.
+  # Checks changed files one by one, which finds a missing #include. Checking all of them in groups is much faster.
   [[ ${FATCTX_CHECK_ALL:-no} != yes ]] || which=() how=()
   # Needed: the compile commands of clang, and the headers that the build generates.
   scripts/build.sh --preset tidy --no-python "${how[@]}" --targets fatctx_metadata_pb

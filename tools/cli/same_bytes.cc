@@ -14,10 +14,10 @@ namespace fatctx::tools {
 namespace {
 
 // A source of up to `wanted` bytes from where the last call stopped; fewer at the end.
-using Source = std::function<Result<std::string_view>(std::size_t wanted)>;
+using NextBytes = std::function<Result<std::string_view>(std::size_t wanted)>;
 
-Result<std::optional<std::uint64_t>> compare(const Container& container, const RecordInfo& record, const Source& source,
-                                             const Progress& progress) {
+Result<std::optional<std::uint64_t>> compare(const Container& container, const RecordInfo& record,
+                                             const NextBytes& source, const Progress& progress) {
   std::optional<std::uint64_t> difference;
   std::uint64_t at = 0;
   const ByteSink sink = [&](ByteView bytes) -> Status {
@@ -46,7 +46,7 @@ Result<std::optional<std::uint64_t>> first_difference(const Container& container
   std::ifstream in(path, std::ios::binary);
   if (!in) return Error{ErrorCode::kNotFound, fmt::format("{}: cannot be opened", path)};
   std::vector<char> buffer;
-  const Source source = [&](std::size_t wanted) -> Result<std::string_view> {
+  const NextBytes source = [&](std::size_t wanted) -> Result<std::string_view> {
     buffer.resize(std::max(buffer.size(), wanted));
     in.read(buffer.data(), static_cast<std::streamsize>(wanted));
     if (in.bad()) return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
@@ -57,7 +57,7 @@ Result<std::optional<std::uint64_t>> first_difference(const Container& container
 
 Result<std::optional<std::uint64_t>> first_difference_in(const Container& container, const RecordInfo& record,
                                                          std::string_view bytes) {
-  const Source source = [&bytes](std::size_t wanted) -> Result<std::string_view> {
+  const NextBytes source = [&bytes](std::size_t wanted) -> Result<std::string_view> {
     const std::string_view next = bytes.substr(0, wanted);
     bytes.remove_prefix(next.size());
     return next;

@@ -24,7 +24,7 @@ T page_at(ByteView header, std::uint64_t offset) {
   return page;
 }
 
-bool page_hash_matches(ByteView header, std::uint64_t offset, std::uint64_t seed) {
+bool page_has_its_hash(ByteView header, std::uint64_t offset, std::uint64_t seed) {
   const ByteView sector = header.subspan(static_cast<std::size_t>(offset), kSectorSize);
   const Hash128 hash = hash128(sector.first(kSectorSize - sizeof(DiskHash)), seed);
   return std::memcmp(hash.bytes.data(), sector.data() + kSectorSize - sizeof(DiskHash), sizeof(DiskHash)) == 0;
@@ -94,7 +94,7 @@ Status check_prologue(const Prologue& prologue, std::uint64_t offset) {
 }
 
 bool good_prologue(ByteView header, std::uint64_t offset) {
-  return has_magic(header, offset) && page_hash_matches(header, offset, 0);
+  return has_magic(header, offset) && page_has_its_hash(header, offset, 0);
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ Result<std::optional<SlotFacts>> read_pair(ByteView header, std::uint8_t pair, H
   for (const std::uint8_t index : {pair, static_cast<std::uint8_t>(pair + 2)}) {
     const std::uint64_t offset = facts.form().slots[index];
     const bool magic = std::memcmp(header.data() + offset, kSlotMagic.data(), kSlotMagic.size()) == 0;
-    if (!magic || !page_hash_matches(header, offset, slot_seed(facts.uuid, index))) {
+    if (!magic || !page_has_its_hash(header, offset, slot_seed(facts.uuid, index))) {
       facts.degraded |= kDegradedSlotA0 << index;
       continue;
     }

@@ -13,7 +13,7 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kPart = std::uint64_t{1} << 20;
 
 Error differs(const PlannedRecord& planned, std::uint64_t offset) {
   auto unchanged = planned.input.check_unchanged();
@@ -29,7 +29,7 @@ Status rebuild(const Plan& plan, PlannedRecord& planned, const mapping::OsFile& 
   std::uint64_t at = 0;  // offset in the record
   for (const PlannedSlice& slice : planned.slices) {
     for (std::uint64_t done = 0; done < slice.range.size;) {
-      const auto size = static_cast<std::size_t>(std::min(kUnit, slice.range.size - done));
+      const auto size = static_cast<std::size_t>(std::min(kPart, slice.range.size - done));
       given.resize(size);
       written.resize(size);
       FATCTX_TRY(planned.input.read_at(at, given));
@@ -58,7 +58,7 @@ Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping
   std::vector<std::byte> given;
   std::vector<std::byte> made;
   for (std::uint64_t at = 0; at < planned.input.size(); at += made.size()) {
-    made.resize(static_cast<std::size_t>(std::min(kUnit, planned.input.size() - at)));
+    made.resize(static_cast<std::size_t>(std::min(kPart, planned.input.size() - at)));
     given.resize(made.size());
     FATCTX_TRY(planned.input.read_at(at, given));
     FATCTX_TRY(recipe.apply(
