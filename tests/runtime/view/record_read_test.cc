@@ -124,7 +124,7 @@ TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
       ASSERT_TRUE(is_ok(report));
       EXPECT_TRUE(out == large_);
       EXPECT_EQ(report.value().cached_bytes, 0U);
-      left = cached("large") + cached("middle");  // the second lies behind the first
+      left = cached("large") + cached("middle");  // "middle" comes after "large"
     }
     EXPECT_EQ(left, 0U) << read_method_name(method);
   }
