@@ -72,9 +72,8 @@ void write_and_sync_twice(const std::string& path, ByteView bytes) {
   }
 }
 
-void add_append(Report& report, const Options& options, const BenchFolder& files) {
+void add_append(Report& report, std::uint64_t size, const Options& options, const BenchFolder& files) {
   constexpr double kMost = 1.5;
-  const std::uint64_t size = options.smoke ? 4 * kMiB : 1000 * kMiB;
   const std::string path = files.path("large.fatctx");
   make_large(files, size, path);
   const std::string raw = files.path("raw");
@@ -174,7 +173,7 @@ Report measure(const Options& options, const BenchFolder& files) {
   Report report;
   report.question = "Appending, opening what is degraded, compacting";
   report.workload =
-      "8 weight blobs that differ, 1000 MiB for the append and 200 MiB for compacting; 8 CPU records of 64 KiB "
+      "8 weight blobs that differ, 10 to 10000 MiB for the append and 200 MiB for compacting; 8 CPU records of 64 KiB "
       "for the opens";
   report.notes = {
       fmt::format(
@@ -183,7 +182,10 @@ Report measure(const Options& options, const BenchFolder& files) {
           options.repetitions),
       "append: library calls from open to the second sync; the files of both sides grow",
   };
-  add_append(report, options, files);
+  const std::vector<std::uint64_t> sizes =
+      options.smoke ? std::vector<std::uint64_t>{4 * kMiB}
+                    : std::vector<std::uint64_t>{10 * kMiB, 1000 * kMiB, 4000 * kMiB, 10000 * kMiB};
+  for (const std::uint64_t size : sizes) add_append(report, size, options, files);
   add_degraded(report, options, files);
   add_compact(report, options, files);
   return report;

@@ -45,7 +45,7 @@ void open_session(const std::string& path, const ModelOptions& options) {
 
 Report measure(const Options& options, const BenchFolder& files) {
   const std::uint64_t record_size = options.smoke ? 64U << 10U : 1U << 20U;
-  constexpr double kTarget = 3;
+  constexpr double kTarget = 2.5;
   const std::string path = files.path("eight.fatctx");
   make_cpu_container(path, record_size);
   const Device device = bench_device();

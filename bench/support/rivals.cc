@@ -190,9 +190,13 @@ class SafetensorsHeader final : public nlohmann::json_sax<nlohmann::json> {
 void write_safetensors(const std::string& path, std::span<const RivalEntry> entries, std::span<std::byte> buffer,
                        bool sync) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  // Names are unique. operator[] would search for each of them.
+  auto& members = header.get_ref<nlohmann::ordered_json::object_t&>();
   std::uint64_t at = 0;
   for (const RivalEntry& entry : entries) {
-    header[entry.name] = {{"dtype", "U8"}, {"shape", {entry.size}}, {"data_offsets", {at, at + entry.size}}};
+    members.push_back(
+        {entry.name,
+         nlohmann::ordered_json{{"dtype", "U8"}, {"shape", {entry.size}}, {"data_offsets", {at, at + entry.size}}}});
     at += entry.size;
   }
   std::string text = header.dump();
