@@ -36,9 +36,20 @@ export function levelWords(level: string): string {
   return LEVEL_WORDS[level] ?? level;
 }
 
+/** True if a record was built for the device: another would not use more of it. */
+function hasOwn({ selection }: Covered): boolean {
+  return selection.chosen.length > 0 && selection.level === "OPTIMAL";
+}
+
+/** The rows that somebody asks for: all, those that get nothing, or those without a binary of their own. */
+export interface Asked {
+  readonly uncovered: boolean;
+  readonly withoutOwn: boolean;
+}
+
 /** A row for each device and a column for each record of the group. */
-export function coverageMatrix(covered: readonly Covered[], onlyUncovered: boolean): VNode {
-  const rows = onlyUncovered ? covered.filter(({ selection }) => selection.chosen.length === 0) : covered;
+export function coverageMatrix(covered: readonly Covered[], asked: Asked): VNode {
+  const rows = covered.filter((one) => (!asked.uncovered || one.selection.chosen.length === 0) && (!asked.withoutOwn || !hasOwn(one)));
   const columns = (covered[0]?.selection.verdicts ?? []).filter((verdict) => verdict.axis !== "group").map((verdict) => verdict.candidate);
   const got = covered.filter(({ selection }) => selection.chosen.length > 0).length;
   const head = h(
@@ -70,6 +81,7 @@ export function coverageMatrix(covered: readonly Covered[], onlyUncovered: boole
     "div",
     {},
     h("p", { id: "covered" }, `${got} of ${plural(covered.length, "device")} get a record.`),
+    h("p", { id: "own" }, `${covered.filter(hasOwn).length} have a binary of their own, which uses them fully.`),
     h(
       "div",
       { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Devices and records" },

@@ -117,6 +117,8 @@ export interface InfoSharing {
 }
 
 export interface Info {
+  /** Of a file that is no container: what it is. */
+  readonly form?: string;
   readonly file: string;
   readonly model: string;
   readonly format: string;

@@ -1,12 +1,14 @@
 // A file that somebody opens in the page, as the same data that `fatctx report` writes. Nothing is sent anywhere: a
 // dropped file is read in slices, and an address is only asked for ranges of itself.
 import { Container, type Option as StoredOption, type RecordFacts, type Source } from "fatctx-reader";
-import { SocTable, UNSTATED, processor, versionText, type SocFile } from "fatctx-reader/select";
+import { SocTable, UNSTATED, versionText, type SocFile } from "fatctx-reader/select";
 
-import type { FileData, Info, InfoGraph, InfoKey, InfoRecord, NamedDevice, Option, TensorTable } from "./data.js";
+import type { FileData, Info, InfoGraph, InfoKey, InfoRecord, Option, TensorTable } from "./data.js";
+import { dlcData } from "./dlc.js";
+import { modelData } from "./contextmodel.js";
+import { devicesOf } from "./otherfile.js";
 
 const MOST_TENSORS = 5000;
-const PROCESSORS = ["x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"];
 const CODECS = ["none", "lz4"];
 
 const hexOf = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -102,20 +104,18 @@ async function sharingOf(container: Container): Promise<Info["sharing"]> {
   };
 }
 
-function devicesOf(info: Info, table: SocTable): NamedDevice[] {
-  const backends = new Set(info.records.map((record) => record.key?.backend).filter((backend) => backend !== undefined));
-  const processors = backends.has("cpu") ? PROCESSORS.map((name) => ({ name, device: processor(name) })) : [];
-  const socs = table.socs
-    .filter((soc) => !soc.alias_of)
-    .map((soc) => ({ name: soc.part, device: table.deviceOf(soc), known: Boolean(soc.arch ?? soc.runtime) }))
-    .filter(({ device, known, name }) => {
-      const named = info.records.some(({ key }) => key?.part === name || (device.qnn_soc !== undefined && key?.qnn_soc === device.qnn_soc));
-      return backends.has(device.backend) && (known || named);
-    });
-  return [...processors, ...socs.map(({ name, device }) => ({ name, device }))];
+const startsWith = (bytes: Uint8Array, word: string): boolean => [...word].every((letter, i) => bytes[i] === letter.charCodeAt(0));
+
+/** Reads a container, a DLC or a model with EPContext nodes. */
+export async function fileData(source: Source, socs: SocFile): Promise<FileData> {
+  const head = await source.read(0, Math.min(await source.size(), 8));
+  if (startsWith(head, "PK\u0003\u0004")) return dlcData(source, socs);
+  // A model of ONNX begins with its version, a small number in the first field.
+  if (head[0] === 0x08 && (head[1] ?? 0x80) < 0x80) return modelData(source, socs);
+  return containerData(source, socs);
 }
 
-export async function fileData(source: Source, socs: SocFile): Promise<FileData> {
+async function containerData(source: Source, socs: SocFile): Promise<FileData> {
   const container = await Container.open(source);
   const problems: string[] = [];
   const attempt = async <T>(what: () => Promise<T>, otherwise: T): Promise<T> => {

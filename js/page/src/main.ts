@@ -57,8 +57,12 @@ function headOf({ info, problems }: FileData): HTMLElement {
   const binaries = info.records.filter((record) => record.type === "context_binary");
   const chips = [...new Set(binaries.map((record) => record.key?.part ?? record.key?.arch ?? "").filter((chip) => chip !== ""))];
   const totals = info.sharing?.totals;
-  const saved = totals === undefined ? 0 : totals.input_bytes - totals.stored_bytes;
-  const state = [
+  // As info counts it: a binary without fatctx would have the weights that it refers to.
+  const users = (id: number): number => info.records.filter((record) => record.weights.includes(id)).length;
+  const blobs = info.records.filter((record) => record.type === "weight_blob" && users(record.id) > 1);
+  const copies = blobs.reduce((sum, blob) => sum + blob.size_bytes * (users(blob.id) - 1), 0);
+  const alone = (totals?.input_bytes ?? 0) + copies;
+  const state = info.form !== undefined ? [info.form, "no container"] : [
     `format ${info.format}`,
     `generation ${info.generation}`,
     info.sealed ? "sealed" : "not sealed",
@@ -68,8 +72,8 @@ function headOf({ info, problems }: FileData): HTMLElement {
     h("li", {}, chips.length > 0 ? `For ${chips.join(", ")}: ${plural(binaries.length, "context binary").replace(/binarys$/, "binaries")}.` : "It has no context binary."),
     totals === undefined
       ? null
-      : h("li", { id: "saved" }, `Stores ${size(totals.stored_bytes)} for ${size(totals.input_bytes)}: sharing saves ${percent(saved, totals.input_bytes)}.`),
-    h("li", {}, info.degraded.length === 0 ? "All copies of header and tables are whole." : `Damaged copies: ${info.degraded.join("; ")}.`),
+      : h("li", { id: "saved" }, `Stores ${size(totals.stored_bytes)} for ${size(alone)}: sharing saves ${percent(alone - totals.stored_bytes, alone)}${copies > 0 ? ", also by weights that are stored once for the binaries that use them" : ""}.`),
+    info.form !== undefined ? h("li", {}, "fatctx pack makes a container of it, which has hashes, and stores equal bytes once.") : h("li", {}, info.degraded.length === 0 ? "All copies of header and tables are whole." : `Damaged copies: ${info.degraded.join("; ")}.`),
     info.dead_bytes > 0 ? h("li", {}, `${shortSize(info.dead_bytes)} are dead; fatctx compact gives them back.`) : null,
   ];
   const head = toDom(
@@ -80,7 +84,7 @@ function headOf({ info, problems }: FileData): HTMLElement {
       h("p", { class: "file" }, `${info.file}, `, h("span", { id: "file-size" }, size(info.file_size))),
       h("p", { class: "badges" }, ...state.map((text) => h("span", { class: "badge" }, text))),
       h("ul", {}, ...lines),
-      h("dl", { class: "small" }, h("dt", {}, "uuid"), h("dd", { id: "uuid" }, info.uuid), h("dt", {}, "written by"), h("dd", {}, info.writer)),
+      info.form !== undefined ? null : h("dl", { class: "small" }, h("dt", {}, "uuid"), h("dd", { id: "uuid" }, info.uuid), h("dt", {}, "written by"), h("dd", {}, info.writer)),
       problems.length > 0 ? h("div", { class: "problem", role: "alert" }, h("p", {}, "Not everything could be read:"), h("ul", {}, ...problems.map((problem) => h("li", {}, problem)))) : null,
     ),
   );
@@ -102,6 +106,7 @@ function coveragePart(data: FileData): HTMLElement | null {
   const verdicts = toDom(h("div", { class: "one" })) as HTMLElement;
   const devices = toDom(h("select", { id: "device" }, ...data.devices.map(({ name }) => h("option", { value: name }, name)))) as HTMLSelectElement;
   const uncovered = toDom(h("input", { type: "checkbox", id: "uncovered" })) as HTMLInputElement;
+  const withoutOwn = toDom(h("input", { type: "checkbox", id: "without-own" })) as HTMLInputElement;
   let covered: Covered[] = [];
   const showDevice = (): void => {
     const one = covered.find(({ device }) => device.name === devices.value);
@@ -109,11 +114,11 @@ function coveragePart(data: FileData): HTMLElement | null {
   };
   const showAll = (): void => {
     covered = cover(data, policy);
-    matrix.replaceChildren(toDom(coverageMatrix(covered, uncovered.checked)));
+    matrix.replaceChildren(toDom(coverageMatrix(covered, { uncovered: uncovered.checked, withoutOwn: withoutOwn.checked })));
     showDevice();
   };
   devices.addEventListener("change", showDevice);
-  uncovered.addEventListener("change", showAll);
+  for (const box of [uncovered, withoutOwn]) box.addEventListener("change", showAll);
   matrix.addEventListener("click", (event) => {
     const name = (event.target as Element).closest("[data-device]")?.getAttribute("data-device");
     if (!name) return;
@@ -138,7 +143,7 @@ function coveragePart(data: FileData): HTMLElement | null {
     });
     controls.append(labelled(text, box));
   }
-  controls.append(labelled("only devices that get nothing", uncovered));
+  controls.append(labelled("only devices that get nothing", uncovered), labelled("only devices without a binary of their own", withoutOwn));
   showAll();
   const choose = toDom(h("div", { class: "controls" })) as HTMLElement;
   choose.append(labelled("Choose a device", devices));
@@ -171,6 +176,28 @@ function tensorsPart(data: FileData): HTMLElement | null {
   controls.append(labelled("Search", search));
   const cut = all > rows.length ? h("p", {}, `This page has the first ${rows.length} of ${all} tensors; fatctx info --tensors lists all.`) : null;
   return part("tensors-part", "Tensors", cut, ...broken.map((table) => h("p", { class: "problem" }, table.error)), controls, place);
+}
+
+function graphsPart(data: FileData): HTMLElement | null {
+  const graphs = tables.graphsOf(data);
+  if (graphs.length === 0) return null;
+  const search = toDom(h("input", { type: "search", id: "graph-search", placeholder: "part of the name of a graph or a record" })) as HTMLInputElement;
+  const drawn = graphs.map((graph) => toDom(graph) as HTMLElement);
+  const count = toDom(h("p", { id: "graph-count", "aria-live": "polite" })) as HTMLElement;
+  const show = (): void => {
+    const wanted = search.value.toLowerCase();
+    let found = 0;
+    for (const graph of drawn) {
+      graph.hidden = !(graph.querySelector("summary")?.textContent ?? "").toLowerCase().includes(wanted);
+      if (!graph.hidden) found++;
+    }
+    count.textContent = plural(found, "graph");
+  };
+  search.addEventListener("input", show);
+  show();
+  const controls = toDom(h("div", { class: "controls" })) as HTMLElement;
+  controls.append(labelled("Search", search));
+  return part("graphs", "Graphs", controls, count, ...drawn);
 }
 
 /** Sorts a table by the column whose head is chosen; a second time the other way. */
@@ -226,16 +253,18 @@ function show(page: PageData, root: HTMLElement): void {
   const data = page.file;
   const pieces = piecesOf(data.info);
   document.title = shown(`${data.info.model || data.info.file} – fatctx report`);
-  const signature = part("history", "Generations and signature", generationsPicture(data), h("p", { id: "signature" }, tables.signatureText(data.info)));
-  const graphs = tables.graphsOf(data);
+  const isContainer = data.info.form === undefined;
+  const signature = isContainer ? part("history", "Generations and signature", generationsPicture(data), h("p", { id: "signature" }, tables.signatureText(data.info))) : null;
   const facts = [tables.factsOfRecords(data), tables.allOptions(data), tables.notesTable(data)].filter((one) => one !== null);
   const parts: (HTMLElement | null)[] = [
     page.diff === undefined ? null : part("changes-part", "What changed", changesOf(page.diff)),
     part("file", "The file", legend(), figure(treemapOf(data, pieces), "treemap"), h("h3", {}, "From the first byte to the last"), figure(mapOf(data, pieces), "map")),
-    part("sharing", "Who shares what with whom", tables.sharingMatrix(data, pieces), tables.sharingTotals(data), tables.layoutGroups(data), tables.targetsTable(data)),
+    isContainer
+      ? part("sharing", "Who shares what with whom", tables.sharingMatrix(data, pieces), tables.sharingTotals(data), tables.layoutGroups(data), tables.targetsTable(data))
+      : part("sharing", "Who shares what with whom", tables.usersOfWeights(data)),
     coveragePart(data),
     part("records-part", "Records", tables.recordsTable(data)),
-    graphs.length > 0 ? part("graphs", "Graphs", ...graphs) : null,
+    graphsPart(data),
     tensorsPart(data),
     facts.length > 0 ? part("facts", "Options and evidence", ...facts) : null,
     signature,
@@ -266,7 +295,7 @@ function asksForFile(root: HTMLElement, mayFetch: boolean): void {
   };
   const socs = parseSocTable(socCsv);
   const openFile = (file: File) => open(file.name, () => fileData(fromBlob(file), socs));
-  const chosen = toDom(h("input", { type: "file", id: "chosen-file", accept: ".fatctx" })) as HTMLInputElement;
+  const chosen = toDom(h("input", { type: "file", id: "chosen-file", accept: ".fatctx,.dlc,.onnx" })) as HTMLInputElement;
   chosen.addEventListener("change", () => {
     const file = chosen.files?.[0];
     if (file) void openFile(file);
@@ -278,7 +307,7 @@ function asksForFile(root: HTMLElement, mayFetch: boolean): void {
     if (file) void openFile(file);
   });
   if (root.childElementCount > 0) return;
-  const form = toDom(h("form", { class: "open" }, h("h1", {}, "Look inside a fatctx container"), h("p", {}, "Drop a .fatctx file on this page, or choose one. It is read here, in pieces, and nothing is sent anywhere."))) as HTMLFormElement;
+  const form = toDom(h("form", { class: "open" }, h("h1", {}, "Look inside a fatctx container"), h("p", {}, "Drop a .fatctx file on this page, a DLC or an ONNX model with EPContext nodes, or choose one. It is read here, in pieces, and nothing is sent anywhere."))) as HTMLFormElement;
   form.append(labelled("File", chosen));
   if (mayFetch) {
     const address = toDom(h("input", { type: "url", id: "address", placeholder: "https://…/model.fatctx" })) as HTMLInputElement;

@@ -200,8 +200,9 @@ function tile(leaf: HierarchyRectangularNode<Node>, facts: Facts[]): VNode {
       "data-facts": facts.length - 1,
       "aria-label": `${(own as Facts).title}: ${shortSize(leaf.value ?? 0)}`,
     },
-    h("rect", { x: leaf.x0, y: leaf.y0, width, height, rx: 2, fill: `var(${colour})` }),
-    ...lines.map((line, i) => h("text", { x: leaf.x0 + 5, y: leaf.y0 + LINE + i * LINE, fill: "var(--on-tile)" }, line)),
+    // A piece that is too thin to be seen gets a line.
+    h("rect", { x: Math.min(leaf.x0, WIDTH - 1), y: Math.min(leaf.y0, HEIGHT - 1), width: Math.max(width, 1), height: Math.max(height, 1), rx: 2, fill: `var(${colour})` }),
+    ...lines.map((line, i) => h("text", { x: leaf.x0 + 5, y: leaf.y0 + LINE + i * LINE, fill: colour === "--padding" ? "var(--ink)" : "var(--on-tile)" }, line)),
   );
 }
 

@@ -20,6 +20,7 @@ const EXTENT_LABELS: Readonly<Record<string, string>> = {
   "toc copy 1": "table of contents, second copy",
   leaves: "hashes of 64 KiB pieces",
   "sha256 leaves": "SHA-256 of 64 KiB pieces",
+  structure: "headers and directory",
   dead: "dead bytes of earlier generations",
   payload: "not used by a slice",
   packed: "padding between small records",

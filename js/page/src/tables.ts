@@ -39,6 +39,7 @@ function targetOf(record: InfoRecord): string {
 }
 
 export function recordsTable({ info }: FileData): VNode {
+  if (info.form !== undefined) return partsTable(info);
   const sharing = new Map((info.sharing?.records ?? []).map((row) => [row.record, row]));
   const names = recordsById(info);
   const rows = info.records.map((record): Cell[] => {
@@ -57,6 +58,20 @@ export function recordsTable({ info }: FileData): VNode {
   });
   const heads = ["name", "type", "target", "size", "own", "shared", "stored as", "uses weights", "XXH3"];
   return table(`${plural(rows.length, "record")} of ${info.file}`, heads, rows, "records");
+}
+
+/** The records of a file that is no container: it has neither hashes nor slices. */
+function partsTable(info: Info): VNode {
+  const names = recordsById(info);
+  const rows = info.records.map((record): Cell[] => [
+    record.name,
+    words(record.type),
+    targetOf(record),
+    record.file_offset === null ? "" : bytes(record.size_bytes),
+    record.file_offset === null ? "" : { text: hex(record.file_offset), number: record.file_offset },
+    record.weights.map((id) => names.get(id)?.name ?? String(id)).join(", "),
+  ]);
+  return table(`${plural(rows.length, "part")} of ${info.file}`, ["name", "type", "target", "size", "place", "uses weights"], rows, "records");
 }
 
 const MOST_IN_MATRIX = 60;
@@ -84,9 +99,9 @@ export function sharingMatrix({ info }: FileData, pieces: readonly Piece[]): VNo
         if (other.id === record.id) return h("td", { class: "self" }, shortSize(record.size_bytes));
         const both = between(record.id, other.id);
         const share = record.size_bytes === 0 ? 0 : Math.min(both / record.size_bytes, 1);
-        const text = both === 0 ? "–" : percent(both, record.size_bytes);
+        const text = both === 0 ? ["–"] : [percent(both, record.size_bytes), h("small", {}, ` ${shortSize(both)}`)];
         const title = `${record.name} and ${other.name}: ${both === 0 ? "nothing" : size(both)}`;
-        return h("td", { class: both === 0 ? "none" : "heat", title, "--share": share.toFixed(3) }, text);
+        return h("td", { class: both === 0 ? "none" : "heat", title, "--share": share.toFixed(3) }, ...text);
       }),
     ),
   );
@@ -100,6 +115,17 @@ export function sharingMatrix({ info }: FileData, pieces: readonly Piece[]): VNo
     ),
     drawn.length < sharers.length ? h("p", {}, `The first ${drawn.length} of ${sharers.length} records that share.`) : null,
   );
+}
+
+/** Of a file without hashes: which records use which weights. */
+export function usersOfWeights({ info }: FileData): VNode {
+  const blobs = info.records.filter((record) => record.type === "weight_blob");
+  if (blobs.length === 0) return h("p", {}, "It has no shared weights.");
+  const rows = blobs.map((blob): Cell[] => {
+    const users = info.records.filter((record) => record.weights.includes(blob.id));
+    return [blob.name, bytes(blob.size_bytes), plural(users.length, "record"), users.map((user) => user.name).join(", ")];
+  });
+  return table("Weights, and the records that use them", ["weights", "bytes", "used by", "records"], rows, "users");
 }
 
 export function layoutGroups({ info }: FileData): VNode | null {

@@ -76,10 +76,47 @@ export function packedFiles(): Files {
   writeFileSync(at("manifest.json"), JSON.stringify({ schema: "fatctx.manifest/1", name: "chat", records }));
   const first = at("first.fatctx");
   run(["pack", at("manifest.json"), "-o", first]);
+  execFileSync("python3", [join(ROOT, "tests/support/dlc_archive.py"), at("model.dlc")]);
   const later = at("later.fatctx");
   run(["compact", first, "-o", later]);
   writeFileSync(at("new.bin"), noise(200_000, 77));
   run(["append", later, "--binary", `${at("new.bin")}@htp:v68,part=SM8350,unit=prefill,name=chat.prefill.v68`]);
   run(["note", later, "chat.prefill.v75", "--device", "Galaxy S24", "--metric", "latency_ms=3.1", "--date", "2026-11-22"]);
   return { folder, first, later };
+}
+
+export interface Chips {
+  readonly folder: string;
+  readonly three: string;
+  readonly four: string;
+}
+
+/** A quantised model for three chips whose binaries share most of their pages, and the same with SM8850 added. */
+export function chipFiles(): Chips {
+  const folder = mkdtempSync(join(tmpdir(), "fatctx-page-"));
+  const at = (name: string) => join(folder, name);
+  const common = noise(600_000, 3);
+  const tensor = (name: string, type: string, dimensions: number[], quantizeParams = {}) => ({ info: { name, dataType: `QNN_DATATYPE_${type}`, dimensions, quantizeParams } });
+  const scaled = { definition: "QNN_DEFINITION_DEFINED", quantizationEncoding: "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET", scaleOffset: { scale: 0.5, offset: -3 } };
+  const graph = {
+    graphName: "prefill",
+    graphInputs: [tensor("ids", "INT_32", [1, 128]), tensor("mask", "UFIXED_POINT_8", [1, 128], scaled)],
+    graphOutputs: [tensor("logits", "FLOAT_16", [1, 32000])],
+  };
+  writeFileSync(at("net.json"), JSON.stringify({ info: { buildId: "v2.47.0", graphs: [{ info: graph }] } }));
+  const record = (arch: string, part: string, seed: number) => {
+    writeFileSync(at(`${arch}.bin`), Buffer.concat([common.subarray(0, 4096 * 140), noise(70_000, seed)]));
+    return {
+      type: "context_binary", name: `net.prefill.${arch}`, file: `${arch}.bin`, format: "qnn-context-binary", producer: "made up 1.0",
+      target: { backend: "htp", arch, part, vtcm_mb: 8, sdk: "2.47" }, quant: { activation_type: "uint16", weight_type: "uint8" },
+      graphs: { from: "net.json" },
+    };
+  };
+  const chips = [["v73", "SM8550"], ["v75", "SM8650"], ["v79", "SM8750"], ["v81", "SM8850"]] as const;
+  const records = chips.map(([arch, part], i) => record(arch, part, 10 * i + 7));
+  for (const [name, count] of [["three", 3], ["four", 4]] as const) {
+    writeFileSync(at(`${name}.json`), JSON.stringify({ schema: "fatctx.manifest/1", name: "net", records: records.slice(0, count) }));
+    run(["pack", at(`${name}.json`), "-o", at(`${name}.fatctx`)]);
+  }
+  return { folder, three: at("three.fatctx"), four: at("four.fatctx") };
 }

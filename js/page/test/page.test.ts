@@ -2,7 +2,7 @@
 // mean harm stay text.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -11,23 +11,16 @@ import { chromium, type Browser, type BrowserContext, type Page } from "playwrig
 
 import { groupsOf } from "fatctx-reader/select";
 import { candidatesOf, type Diff, type Info } from "../src/data.js";
-import { size } from "../src/format.js";
+import { shortSize, size } from "../src/format.js";
 import { piecesOf } from "../src/pieces.js";
 import { shown } from "../src/vnode.js";
-import { HOSTILE, json, packedFiles, run, withoutCommand, type Files } from "./command.js";
+import { CHROMIUM, withoutBrowser } from "./browser.js";
+import { HOSTILE, json, packedFiles, run, type Files } from "./command.js";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const BUILD = join(ROOT, "js/build");
 const SHOTS = process.env["FATCTX_SHOTS"] ?? join(BUILD, "shots");
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => statSync(path, { throwIfNoEntry: false }));
-const canReport = (): boolean => {
-  try {
-    return run(["--help"]).includes("report");
-  } catch {
-    return false;
-  }
-};
-const skip = withoutCommand || (CHROMIUM === undefined ? "no Chromium: apt-get install chromium" : !canReport() ? "this fatctx has no report" : false);
+const skip = withoutBrowser;
 
 let browser: Browser;
 let files: Files;
@@ -67,6 +60,7 @@ async function opened(url: string, scheme: "light" | "dark" = "light", allowed: 
   return { page, context };
 }
 
+const escape = (text: string): string => text.replace(/[().]/g, "\\$&");
 const textOf = async (page: Page, selector: string): Promise<string> => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ");
 
 test("the report is one small file that shows what info says", { skip }, async () => {
@@ -75,6 +69,10 @@ test("the report is one small file that shows what info says", { skip }, async (
   const info = json<Info>(["info", files.later]);
   assert.equal(await textOf(page, "#uuid"), info.uuid);
   assert.equal(await textOf(page, "#file-size"), size(info.file_size));
+  const weights = info.records.find(({ name }) => name === "chat.weights")?.size_bytes ?? 0;
+  const totals = json<Info>(["info", files.later, "--sharing"]).sharing?.totals;
+  // Nine binaries refer to the weights.
+  assert.match(await textOf(page, "#saved"), new RegExp(`^Stores ${escape(size(totals?.stored_bytes ?? 0))} for ${escape(size((totals?.input_bytes ?? 0) + 8 * weights))}: `));
   const rows = await page.locator("#records tbody tr").all();
   assert.equal(rows.length, info.records.length);
   for (const [i, record] of info.records.entries()) {
@@ -138,12 +136,46 @@ test("every byte of the file is in one piece of the picture, and pieces tell the
   assert.equal(await focused(), "tile");
   const facts = await textOf(page, "#figure-treemap .facts");
   assert.match(facts, /bytes [\d,]+ \(\d/);
-  await tiles.nth(1).hover();
+  const areas: number[] = [];
+  for (const tile of await tiles.all()) {
+    const box = await tile.boundingBox();
+    assert.ok(box !== null && box.width > 0 && box.height > 0, "a tile that nobody can see");
+    areas.push(box.width * box.height);
+  }
+  // The largest tile that does not have the focus.
+  await tiles.nth(areas.indexOf(Math.max(...areas.slice(1)), 1)).hover();
   assert.notEqual(await textOf(page, "#figure-treemap .facts"), facts);
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#figure-treemap .save").click()]);
   const picture = readFileSync(await download.path(), "utf8");
   assert.ok(picture.startsWith("<svg xmlns=") && !picture.includes("var(--") && !picture.includes("<script"));
   assert.deepEqual(faults, []);
+  await context.close();
+});
+
+interface Drawn {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  readonly colour: string;
+}
+
+function drawnIn(svg: string): Drawn[] {
+  return [...svg.matchAll(/<rect ([^>]*?)\/?>/g)].flatMap(([, attributes = ""]) => {
+    const value = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(` ${attributes}`)?.[1] ?? "";
+    // A single picture has a background of its own.
+    return value("x") === "" ? [] : [{ x: Number(value("x")), y: Number(value("y")), width: Number(value("width")), height: Number(value("height")), colour: value("fill") }];
+  });
+}
+
+test("the treemap of the command has the rectangles of the page", { skip }, async () => {
+  const path = join(files.folder, "treemap.svg");
+  run(["report", files.later, "-o", path, "--svg", "treemap"]);
+  const { page, context } = await opened(`file://${report}`);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#figure-treemap .save").click()]);
+  const [theirs, ours] = [readFileSync(await download.path(), "utf8"), readFileSync(path, "utf8")].map(drawnIn);
+  assert.ok((ours?.length ?? 0) > 15);
+  assert.deepEqual(ours, theirs);
   await context.close();
 });
 
@@ -214,6 +246,95 @@ test("a file that is opened in the page shows the same as its report", { skip },
   assert.deepEqual(faults, []);
   await reported.context.close();
   await context.close();
+});
+
+test("a DLC shows its entries, who uses its weights, what devices get, and its graphs", { skip }, async () => {
+  const dlc = join(files.folder, "model.dlc");
+  const packed = join(files.folder, "dlc.fatctx");
+  run(["pack", "--name", "m", "--dlc", dlc, "-o", packed]);
+  const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+  await page.locator("#chosen-file").setInputFiles(dlc);
+  await page.locator("#records tbody tr").first().waitFor();
+  const said = json<{ entries: { name: string; offset: number; size_bytes: number }[] }>(["dlc", "list", dlc]);
+  const rows = await page.locator("#records tbody tr").allInnerTexts();
+  assert.deepEqual(rows.map((row) => row.split("\t")[0]), said.entries.map(({ name }) => name));
+  for (const [i, entry] of said.entries.entries()) assert.equal(rows[i]?.split("\t")[4], `0x${entry.offset.toString(16)}`);
+  assert.match(rows.find((row) => row.startsWith("htp.cache.57.0")) ?? "", /soc 57 v75 vtcm 8/);
+  assert.match(await textOf(page, "#users"), /htp\.shared\.weights\.0 24\.0 KiB 4 records htp\.cache\.43\.0, htp\.cache\.57\.0, htp\.cache\.69\.0, htp\.cache\.87\.0/);
+  const { devices } = json<{ devices: { name: string; tier: number | null; chosen: string[] }[] }>(["select", packed, "--all-devices"]);
+  const covered = await page.locator(".coverage tbody tr").all();
+  assert.equal(covered.length, devices.length);
+  for (const [i, device] of devices.entries()) {
+    const cells = (await covered[i]?.locator("th, td").allInnerTexts()) ?? [];
+    assert.deepEqual([cells[0], cells[2]], [device.name, device.tier === null ? "nothing" : `T${device.tier}`]);
+  }
+  const graphs = json<Info>(["info", packed, "--graphs"]).graphs ?? [];
+  const summaries = await page.locator("#graphs summary").allInnerTexts();
+  assert.equal(summaries.length, graphs.length);
+  for (const part of await page.locator("#graphs summary").all()) await part.click();
+  const text = await textOf(page, "#graphs");
+  for (const graph of graphs) {
+    for (const tensor of [...(graph.inputs ?? []), ...(graph.outputs ?? [])]) {
+      assert.ok(text.includes(`${tensor.name} ${tensor.dtype} [${tensor.shape.join(", ")}]`), tensor.name);
+      for (const { scale, offset } of tensor.scales ?? []) assert.ok(text.includes(`scale ${scale}, offset ${offset}`), `${scale}`);
+    }
+    for (const { key, value } of graph.options ?? []) assert.ok(text.includes(`qnn ${key} ${value}`), key);
+  }
+  const places = await page.locator("#figure-map .tile").count();
+  assert.ok(places >= said.entries.length);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+/** Writes a model with one EPContext node around a binary of 70,000 bytes. */
+function wrapped(model: string, ...options: string[]): void {
+  const packed = `${model}.fatctx`;
+  writeFileSync(`${model}.bin`, readFileSync(join(files.folder, "prefill.v75.bin")).subarray(0, 70_000));
+  run(["pack", "--name", "net", "--binary", `${model}.bin@htp:v75,part=SM8650,name=net.v75`, "-o", packed]);
+  run(["wrap", packed, "net.v75", "--graph", "prefill", "--graph-input", "ids:int32[1,128]", "--graph-output", "logits:float16[1,32000]", ...options, "-o", model]);
+}
+
+for (const how of ["embedded", "beside"] as const) {
+  test(`a model with EPContext nodes shows them, the binary ${how}`, { skip }, async () => {
+    const model = join(files.folder, `net_${how}_ctx.onnx`);
+    wrapped(model, ...(how === "embedded" ? ["--embed"] : []));
+    const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+    await page.locator("#chosen-file").setInputFiles(model);
+    await page.locator("#records tbody tr").first().waitFor();
+    const row = await textOf(page, "#records tbody tr");
+    assert.match(row, /context binary htp/);
+    if (how === "embedded") assert.ok(row.includes(shortSize(70_000)), row);
+    else assert.match(await textOf(page, ".problem"), /the binaries are in other files: net_beside_ctx/);
+    assert.match(await textOf(page, "#facts"), /ep\.context embed_mode/);
+    await page.locator("#graphs summary").first().click();
+    assert.match(await textOf(page, "#graphs"), /ids int32 \[1, 128\].*logits float16 \[1, 32000\]/);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
+test("damaged DLCs and models are refused, and the page does not hang", { skip }, async () => {
+  const dlc = readFileSync(join(files.folder, "model.dlc"));
+  const model = join(files.folder, "hurt_ctx.onnx");
+  wrapped(model);
+  const onnx = readFileSync(model);
+  const changed = (bytes: Buffer, at: number, value: number) => Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]);
+  const hurt: [string, Buffer, RegExp][] = [
+    ["cut.dlc", dlc.subarray(0, dlc.length - 30), /no end of a ZIP archive/],
+    ["many.dlc", changed(dlc, dlc.length - 22 - 20 - 56 + 34, 0x7f), /entries in a directory/],
+    ["moved.dlc", changed(dlc, dlc.length - 22 - 20 - 56 + 48, dlc[dlc.length - 22 - 20 - 56 + 48]! ^ 1), /does not end where/],
+    ["cut.onnx", onnx.subarray(0, onnx.length - 7), /longer than what it is in|begins no field|no number/],
+    ["short.onnx", Buffer.from([8, 8]), /it has no graph/],
+    ["empty.fatctx", Buffer.alloc(0), /./],
+  ];
+  for (const [name, buffer, message] of hurt) {
+    const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+    await page.locator("#chosen-file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
+    await page.locator("#status.problem").waitFor();
+    assert.match(await textOf(page, "#status"), message, name);
+    await context.close();
+  }
+  assert.deepEqual(faults, []);
 });
 
 test("a damaged file is refused with its rule", { skip }, async () => {

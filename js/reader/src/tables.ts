@@ -384,7 +384,7 @@ function checkRecord(record: RecordRow, { prologue, place, toc }: Context): void
   }
   const empty = logicalSize === 0 || slices.length === 0;
   if (empty && (type !== OPAQUE || logicalSize !== 0 || slices.length !== 0)) {
-    refuse("F22", `${name} is empty in part, or must not be empty`, "limit_exceeded");
+    refuse("F22", `${name} is empty in part, or must not be empty`);
   }
   const readInPlace = type === CONTEXT_BINARY || type === WEIGHT_BLOB || type === TENSOR_TABLE || type === WRAPPER_MODEL;
   if ((record.mustMap && codec !== 0) || (readInPlace && !record.recipe && codec === 1)) {
