@@ -16,8 +16,10 @@ endif()
 unset(OnnxRuntime_INCLUDE_DIR CACHE)
 unset(OnnxRuntime_LIBRARY CACHE)
 find_path(OnnxRuntime_INCLUDE_DIR onnxruntime_c_api.h PATHS ${OnnxRuntime_place}
-  PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session NO_DEFAULT_PATH)
-find_library(OnnxRuntime_LIBRARY onnxruntime PATHS ${OnnxRuntime_place} PATH_SUFFIXES lib lib64 NO_DEFAULT_PATH)
+  PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session NO_DEFAULT_PATH
+  NO_CMAKE_FIND_ROOT_PATH)
+find_library(OnnxRuntime_LIBRARY onnxruntime PATHS ${OnnxRuntime_place} PATH_SUFFIXES lib lib64 NO_DEFAULT_PATH
+  NO_CMAKE_FIND_ROOT_PATH)
 mark_as_advanced(OnnxRuntime_INCLUDE_DIR OnnxRuntime_LIBRARY)
 
 if(OnnxRuntime_INCLUDE_DIR)
@@ -59,8 +61,12 @@ if(OnnxRuntime_FOUND AND NOT TARGET OnnxRuntime::headers)
       # The file has another name than the one that programs look for.
       set_target_properties(onnxruntime_link PROPERTIES NO_SONAME ON)
       target_link_options(onnxruntime_link PRIVATE LINKER:-soname,${OnnxRuntime_soname})
+      set(OnnxRuntime_links onnxruntime_link OnnxRuntime::library)
+      if(FATCTX_PORTABLE) # the library of this machine may be of another kind of processor
+        set(OnnxRuntime_links onnxruntime_link)
+      endif()
       set_property(TARGET OnnxRuntime::onnxruntime PROPERTY
-        INTERFACE_LINK_LIBRARIES "onnxruntime_link;OnnxRuntime::library;OnnxRuntime::headers")
+        INTERFACE_LINK_LIBRARIES "${OnnxRuntime_links};OnnxRuntime::headers")
     endif()
   endif()
 endif()

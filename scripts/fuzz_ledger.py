@@ -46,7 +46,7 @@ def parse(text: str) -> list[Row]:
         raise ValueError(f"{LEDGER}: the first line is not {HEADING!r}")
     rows = []
     for number, line in enumerate(lines[1:], 2):
-        if not re.fullmatch(r"\d{4}-\d\d-\d\d\t[0-9a-f]{7,40}\+?\t[a-z_]+(\t\d+){3}", line):
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d\t[0-9a-f]{7,40}\+?\t[a-z0-9_]+(\t\d+){3}", line):
             raise ValueError(f"{LEDGER}, line {number}: not a date, commit, target and three numbers: {line!r}")
         date, commit, target, *numbers = line.split("\t")
         rows.append(Row(date, commit, target, *map(int, numbers)))

@@ -140,8 +140,8 @@ lane_packages() {
 test_version() {
   local version=$1 place=$PWD/build/versions/$1 code=0 program
   shift
-  # Programs find the library there, except those whose own path comes first: versions_setup.sh wraps them.
-  export LD_LIBRARY_PATH=$place/libraries FATCTX_BUILD=$place/tree FATCTX_ORT_VERSION=$version
+  export LD_LIBRARY_PATH=$place/libraries FATCTX_ONNXRUNTIME=$place/libraries/libonnxruntime.so.1
+  export FATCTX_BUILD=$place/tree FATCTX_ORT_VERSION=$version
   "$place/bin/python" -m pytest tests/ort -q -rs -n "$JOBS" --dist loadfile --import-mode=importlib -p no:cacheprovider \
     -o python_files='*_test.py test_*.py' -o junit_suite_name="onnxruntime $version" --junit-prefix="onnxruntime-$version" \
     --junitxml="$1" || code=$?
@@ -207,6 +207,11 @@ lane_site() {
   scripts/site --no-install
   count passed 1 # the generator has no warning
   passes build/site-tools/bin/python site/check_site.py . build/site
+  if [[ -f build/site/docs/example_report.html ]]; then
+    count passed 1
+  else
+    missing_for site "the report of a container: its compilers (scripts/setup.sh) or its page (scripts/page_setup.sh)"
+  fi
   rm -rf build/check/site
   build/site-tools/bin/python site/browser.py build/site build/check/site || code=$?
   case $code in

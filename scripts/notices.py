@@ -1,13 +1,15 @@
 """Writes the papers of a release archive: the licence texts of the libraries in it, a list of its parts, what it needs.
 
-    notices.py FOLDER VERSION EPOCH
+    notices.py FOLDER VERSION EPOCH [PORTABLE]
 
-FOLDER is the folder that becomes the archive. It gets
+FOLDER is the folder that becomes the archive. PORTABLE is the tree of scripts/portable_setup.sh, if the build is portable.
+The folder gets
     licenses/SOURCE.txt      the copyright file of the Debian source package that each library comes from
     licenses/common/NAME     licences that these files only refer to
     fatctx.spdx.json         the list of parts (SBOM), SPDX 2.3
     README.md                what the archive holds and what it needs from the system
-The texts are those of this machine's packages. A library that no package owns is an error: nobody may ship it.
+The texts are those of this machine's packages, or of the sources of a portable build. A library that no package owns is an
+error: nobody may ship it.
 """
 
 from __future__ import annotations
@@ -52,13 +54,48 @@ class Package:
     source_version: str
     architecture: str
     homepage: str
+    licence: pathlib.Path | None = None  # None: that of the installed package
+    kind: str = "deb/debian"  # as package addresses (purl) begin
 
     @property
     def copyright(self) -> str:
-        file = DOC / self.name / "copyright"
+        file = self.licence or DOC / self.name / "copyright"
         if not file.exists():
             raise Refused(f"{file} is missing, so the licence of {self.name} is unknown; install the package again")
         return file.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def address(self) -> str:
+        end = f"?arch={self.architecture}" if self.kind == "deb/debian" else ""
+        return f"pkg:{self.kind}/{quote(self.name)}@{quote(self.version)}{end}"
+
+    @property
+    def origin(self) -> str:
+        if self.kind != "deb/debian":
+            return f"Python package {self.name} {self.version}"
+        return f"Debian source package {self.source} {self.source_version}"
+
+
+def portable_parts(tree: pathlib.Path) -> list[Package]:
+    """Returns what a portable build has compiled in: the sources of scripts/portable_setup.sh, and the compiler's own libraries."""
+    parts = []
+    for folder in sorted((tree.parent / "sources").iterdir()):
+        if (folder / "debian" / "changelog").is_file() and not folder.name.startswith("curl-"):  # of curl, only declarations
+            name, version = re.match(r"(\S+) \((\S+)\)", (folder / "debian" / "changelog").read_text(encoding="utf-8")).groups()
+            homepage = re.search(r"(?m)^Homepage: *(\S+)", (folder / "debian" / "control").read_text(encoding="utf-8"))
+            parts.append(Package(name, version, name, version, "source", homepage.group(1) if homepage else "",
+                                 folder / "debian" / "copyright"))
+        elif (folder / "PKG-INFO").is_file():
+            name, version = folder.name.rsplit("-", 1)
+            parts.append(Package(name, version, name, version, "", "https://onnx.ai", folder / "LICENSE", "pypi"))
+    compiler = next((tree.parent / "venv" / "lib").glob("python*/site-packages"))
+    version = re.search(r"ziglang-([0-9.]+)\.dist-info", " ".join(map(str, compiler.glob("ziglang-*")))).group(1)
+    for name in ("libcxx", "libcxxabi", "libunwind"):
+        parts.append(Package(f"ziglang-{name}", version, "ziglang", version, "", "https://libcxx.llvm.org",
+                             compiler / "ziglang" / "lib" / name / "LICENSE.TXT", "pypi"))
+    if len(parts) < 11:
+        raise Refused(f"{tree.parent} lacks the sources of its libraries; run scripts/portable_setup.sh")
+    return parts
 
 
 def owner_of(file: pathlib.Path) -> Package:
@@ -158,15 +195,15 @@ def sbom(folder: pathlib.Path, version: str, epoch: int, bundled: dict[str, Pack
     for package in packages:
         described.append({
             "SPDXID": spdx_id("Package", package.name), "name": package.name, "versionInfo": package.version,
-            "supplier": "Organization: Debian", "downloadLocation": "NOASSERTION",
+            "supplier": "Organization: Debian" if package.kind == "deb/debian" else "NOASSERTION", "downloadLocation": "NOASSERTION",
             **verification(held.get(spdx_id("Package", package.name), [])),
             **({"homepage": package.homepage} if package.homepage else {}),
-            "sourceInfo": f"Debian source package {package.source} {package.source_version}",
+            "sourceInfo": package.origin,
             "licenseConcluded": "NOASSERTION", "licenseDeclared": f"LicenseRef-{texts[package]}", "copyrightText": "NOASSERTION",
             "primaryPackagePurpose": "LIBRARY",
             "externalRefs": [{
                 "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                "referenceLocator": f"pkg:deb/debian/{quote(package.name)}@{quote(package.version)}?arch={package.architecture}"}]})
+                "referenceLocator": package.address}]})
     content = hashlib.sha256(json.dumps([described, listed]).encode()).hexdigest()
     return {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": folder.name,
@@ -178,7 +215,7 @@ def sbom(folder: pathlib.Path, version: str, epoch: int, bundled: dict[str, Pack
         "packages": described, "files": listed,
         "relationships": [{"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other} for one, kind, other in links],
         "hasExtractedLicensingInfos": [
-            {"licenseId": f"LicenseRef-{stem}", "name": f"the copyright file of Debian's {stem}",
+            {"licenseId": f"LicenseRef-{stem}", "name": f"the licence text of {stem}",
              "extractedText": package.copyright} for stem, package in {stem: package for package, stem in texts.items()}.items()]}
 
 
@@ -189,13 +226,13 @@ README = """# fatctx {version}
 ## Needs
 
 - Linux on {machine} with glibc {GLIBC} or newer
-- libstdc++ and libgcc_s of GCC 12 or newer (`GLIBCXX_{GLIBCXX}`; Debian and Ubuntu: package `libstdc++6`)
-- `bin/ep_weight_sharing_ctx_gen` and `bin/fatctx_ort_bench`: `libonnxruntime.so.1`, for example in `lib`
-- to compile programs with the C interface: nothing else. With the C++ interface: the packages below under "C++ interface"
+{standard_library}- `fatctx ctx-gen` and `bin/fatctx_ort_bench`: `libonnxruntime.so.1`, for example in `lib`
+- `fatctx fetch` over HTTP: `libcurl.so.4` of 7.85 or newer (Debian and Ubuntu: package `libcurl4`)
+- to compile programs with the C interface: nothing else
 
 ## Other people's work in this archive
 
-| file or part | Debian package | version | licence |
+| file or part | package | version | licence |
 |---|---|---|---|
 {rows}
 
@@ -203,29 +240,41 @@ README = """# fatctx {version}
 
 ## C++ interface
 
-`lib/libfatctx_*.a` are static. A program that links them also links Boost.Filesystem, protobuf (lite), xxHash, lz4 and
-libsodium, in the versions that fatctx was built with: packages {development} of Debian 12.
+{cxx}
 """
 
+STANDARD_LIBRARY = "- libstdc++ and libgcc_s of GCC 12 or newer (`GLIBCXX_{GLIBCXX}`; Debian and Ubuntu: package `libstdc++6`)\n"
 
-def write_papers(folder: pathlib.Path, version: str, epoch: int) -> None:
+CXX = """`lib/libfatctx_*.a` are static. A program that links them also links Boost.Filesystem, protobuf (lite), xxHash, lz4 and
+libsodium, in the versions that fatctx was built with: packages {development} of Debian 12."""
+
+NO_CXX = """This archive has none: its static libraries would fit the programs of one compiler only. The Debian package
+`libfatctx-dev`, or a build of the sources, has it."""
+
+
+def write_papers(folder: pathlib.Path, version: str, epoch: int, portable: pathlib.Path | None) -> None:
     libraries = sorted(file for file in folder.glob("lib*/*.so*")
                        if not file.is_symlink() and not file.name.startswith("libfatctx"))
     # The archive holds copies, so the place of the original says which package it is from.
     bundled = {file.name: owner_of(place_of(file.name)) for file in libraries}
-    compiled_in = [owner_of(pathlib.Path(header)) for header in COMPILED_IN.values()]
-    packages = sorted({*bundled.values(), *compiled_in}, key=lambda package: package.name)
+    inside = {name: owner_of(pathlib.Path(header)) for name, header in COMPILED_IN.items()}
+    if portable:
+        inside = {package.name: package for package in portable_parts(portable)}
+    packages = sorted({*bundled.values(), *inside.values()}, key=lambda package: package.name)
     write_licenses(folder / "licenses", packages)
     texts = texts_of(packages)
     programs = [file for file in sorted(folder.rglob("*")) if file.is_file() and is_elf(file)]
+    needed = needed_versions(programs)
     rows = [(f"`{file.parent.name}/{file.name}`", bundled[file.name]) for file in libraries]
-    rows += [(f"{name}, compiled in", package) for name, package in zip(COMPILED_IN, compiled_in)]
+    rows += [(f"{name}, compiled in", package) for name, package in inside.items()]
+    development = ", ".join(f"`{name}`" for name in ("libboost-filesystem-dev", "libprotobuf-dev", "libxxhash-dev", "liblz4-dev",
+                                                     "libsodium-dev"))
     (folder / "README.md").write_text(README.format(
-        version=version, machine=folder.name.rsplit("-", 1)[1], **needed_versions(programs),
+        version=version, machine=folder.name.rsplit("-", 1)[1], GLIBC=needed["GLIBC"],
+        standard_library=STANDARD_LIBRARY.format(**needed) if "GLIBCXX" in needed else "",
         rows="\n".join(f"| {part} | {package.name} | {package.version} | [text](licenses/{texts[package]}.txt) |" for part, package in rows),
-        development=", ".join(f"`{name}`" for name in ("libboost-filesystem-dev", "libprotobuf-dev", "libxxhash-dev", "liblz4-dev",
-                                                       "libsodium-dev"))), encoding="utf-8")
-    document = sbom(folder, version, epoch, bundled, compiled_in)
+        cxx=NO_CXX if portable else CXX.format(development=development)), encoding="utf-8")
+    document = sbom(folder, version, epoch, bundled, list(inside.values()))
     (folder / "fatctx.spdx.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
@@ -241,6 +290,6 @@ def place_of(name: str) -> pathlib.Path:
 
 if __name__ == "__main__":
     try:
-        write_papers(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+        write_papers(pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else None)
     except Refused as refused:
         sys.exit(f"package: {refused}")

@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
+source scripts/isolated_apt.sh
 
 readonly PLACE=build/onnxruntime PACKAGE=libonnxruntime-dev SUITE=testing
 readonly APT=$PWD/$PLACE/apt LOG=$PLACE/setup.log OLDEST=23
@@ -30,37 +31,15 @@ wheel_library() {
   { find .venv/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' 2>/dev/null || true; } | sort | head -n 1
 }
 
-# Prints the Debian archive that this machine uses.
-archive() {
-  local found
-  # shellcheck disable=SC2016  # apt's own placeholders
-  found=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 2>/dev/null |
-    sed -n 's/^Debian \(.*\/debian\/\{0,1\}\)$/\1/p' | head -n 1)
-  printf '%s' "$found"
-}
-
-isolated_apt() {
-  local tool=$1
-  shift
-  # Reads the lists again for every answer: they are a few files, used once.
-  "$tool" -o Dir::Etc::SourceList="$APT/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null \
-    -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$APT/state" -o Dir::State::Status="$APT/status" \
-    -o Dir::State::Lists="$APT/lists" -o Dir::Cache="$APT/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none \
-    -o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false \
-    -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false "$@"
-}
-
 fetch_headers() {
-  local keyring=/usr/share/keyrings/debian-archive-keyring.gpg package mirror
+  local package mirror
   if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-deb >/dev/null 2>&1; then
     skip "no apt-get here to fetch the headers with; name an installation in ONNXRUNTIME_ROOT"
   fi
-  [[ -f $keyring ]] || skip "$keyring is not here: the headers could not be told from forged ones"
-  mirror=$(archive)
+  [[ -f $DEBIAN_KEYRING ]] || skip "$DEBIAN_KEYRING is not here: the headers could not be told from forged ones"
+  mirror=$(debian_archive)
   [[ -n $mirror ]] || skip "apt knows no archive of Debian to fetch the headers from; name an installation in ONNXRUNTIME_ROOT"
-  mkdir -p "$APT"/{state,lists/partial,cache/archives/partial,unpacked}
-  : >"$APT/status"
-  printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" "$SUITE" >"$APT/sources.list"
+  start_isolated_apt "deb [signed-by=$DEBIAN_KEYRING] $mirror $SUITE main"
   say "ONNX Runtime: fetching the headers ($PACKAGE of Debian $SUITE)"
   {
     isolated_apt apt-get update -q && (cd "$APT" && isolated_apt apt-get download -q "$PACKAGE")

@@ -80,8 +80,8 @@ make_root() {
   [[ $(id -u) == 0 ]] || { lacks "a clean Debian in $ROOT: only root can make and enter one"; return 0; }
   mapfile -t sources < <(debian_sources)
   say "packages: making a clean Debian 12 in $ROOT"
-  rm -f "$ROOT" "$ROOT.sha256"
-  if mmdebstrap --mode=root --variant=minbase "--include=$list" bookworm "$ROOT.part" "${sources[@]}" >"$PLACE/root.log" 2>&1; then
+  rm -rf "$ROOT" "$ROOT.part" "$ROOT.sha256"
+  if mmdebstrap --mode=root --format=tar --variant=minbase "--include=$list" bookworm "$ROOT.part" "${sources[@]}" >"$PLACE/root.log" 2>&1; then
     mv "$ROOT.part" "$ROOT"
     printf '%s\n' "$wanted" >"$ROOT.sha256"
   else

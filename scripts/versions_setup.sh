@@ -49,8 +49,7 @@ install() {
 # library_of FOLDER: prints the library for C++ programs.
 library_of() { find "$1"/lib/ -path '*/onnxruntime/capi/libonnxruntime.so.*.*' | head -n 1; }
 
-# place_programs FOLDER: libraries/libonnxruntime.so.1, and the build under another roof. Programs that look for that library
-# by LD_LIBRARY_PATH are links; the others are started with it.
+# place_programs FOLDER: libraries/libonnxruntime.so.1, and the build under another roof.
 place_programs() {
   local folder=$PWD/$1 name library
   library=$(library_of "$folder")
@@ -64,11 +63,7 @@ place_programs() {
   for name in fatctx fatctx_ort_bench; do
     [[ ! -x build/release/tools/$name ]] || ln "build/release/tools/$name" "$folder/tree/tools/$name"
   done
-  name=ep_weight_sharing_ctx_gen
-  [[ -x build/release/tools/$name ]] || return 0
-  printf '#!/bin/bash\nLD_PRELOAD=%q exec %q "$@"\n' "$folder/libraries/libonnxruntime.so.1" "$PWD/build/release/tools/$name" \
-    >"$folder/tree/tools/$name"
-  chmod 755 "$folder/tree/tools/$name"
+  ln -s fatctx "$folder/tree/tools/ep_weight_sharing_ctx_gen"
 }
 
 [[ -x .venv/bin/python ]] || { skip "there is no .venv; scripts/setup.sh --test makes it"; exit "$EXIT_ENVIRONMENT"; }

@@ -1,6 +1,7 @@
-"""Adds the licence texts of the libraries inside a wheel; prints the name of the result: wheel_notices.py WHEEL FOLDER
+"""Adds the licence texts of the libraries inside a wheel; prints the name of the result: wheel_notices.py WHEEL FOLDER [PORTABLE]
 
-The texts come from this machine: the copyright files of the packages, and for nanobind its Python package.
+The texts come from this machine: the copyright files of the packages, and for nanobind its Python package. Those of a portable
+build come from its tree PORTABLE (scripts/portable_setup.sh).
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ def nanobind_texts() -> dict[str, str]:
     return {"nanobind.txt": licence.read_text(encoding="utf-8"), "robin_map.txt": re.sub(r"(?m)^ \* ?", "", comment.group(1)).strip() + "\n"}
 
 
-def add_notices(wheel: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+def add_notices(wheel: pathlib.Path, folder: pathlib.Path, portable: pathlib.Path | None) -> pathlib.Path:
     out = wheel.parent / "with_notices" / wheel.name  # written even if the texts are not found
     out.parent.mkdir()
     with InWheelCtx(wheel, out) as inside:
         root = pathlib.Path(inside.path)
         libraries = sorted(root.glob("*.libs/*.so*"))
         packages = {notices.owner_of(notices.place_of(HASHED.sub("", file.name))) for file in libraries}
-        packages |= {notices.owner_of(pathlib.Path(notices.COMPILED_IN[name])) for name in ("boost", "fmt")}
+        if portable:
+            packages |= set(notices.portable_parts(portable))
+        else:
+            packages |= {notices.owner_of(pathlib.Path(notices.COMPILED_IN[name])) for name in ("boost", "fmt")}
         target = next(root.glob("*.dist-info")) / "licenses" / "libraries"
         notices.write_licenses(target, packages)
         for name, text in nanobind_texts().items():
@@ -50,6 +54,7 @@ def add_notices(wheel: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
 
 if __name__ == "__main__":
     try:
-        print(add_notices(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()))
+        print(add_notices(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(),
+                          pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None))
     except notices.Refused as refused:
         sys.exit(f"wheel: {refused}")

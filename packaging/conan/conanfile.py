@@ -25,7 +25,6 @@ class FatctxConan(ConanFile):
     license = "Apache-2.0"
     description = "The fat binary for compiled models: one file, mapped once, the right record chosen with a reason"
     topics = ("machine-learning", "model", "mmap", "onnx")
-    package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
 
     def export_sources(self):

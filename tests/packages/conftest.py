@@ -19,7 +19,7 @@ collect_ignore_glob = [] if ACTIVE else ["*_test.py"]
 
 if ACTIVE:
     sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
-    from places import PLACE, ROOT, must
+    from places import PLACE, ROOT, Portable, must, run
 
     @pytest.fixture(scope="session")
     def debian(tmp_path_factory) -> Path:
@@ -50,21 +50,35 @@ if ACTIVE:
         return folder
 
     def build_in(folder: Path, source_archive: Path, umask: int, **environment) -> Path:
-        """Unpacks the sources into a folder, builds the preset dist there, and returns the release archive."""
+        """Unpacks the sources into a folder, makes the release there, without wheels, and returns its archive."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         must("tar", "-C", folder, "--strip-components=1", "-xf", source_archive)
         variables = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"} | environment
-        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-        options = dict(cwd=folder, env=variables, umask=umask)
-        must("cmake", "--preset", "dist", *launcher, f"-DONNXRUNTIME_ROOT={ROOT / 'build' / 'onnxruntime'}", **options)
-        must("cmake", "--build", "--preset", "dist", **options)
-        return folder / must("scripts/package", "--build", "build/dist", "-o", "released", **options).strip()
+        (folder / "build").mkdir()
+        for name in (".venv", "build/portable", "build/onnxruntime"):  # what the set-up scripts have fetched
+            (folder / name).symlink_to(ROOT / name)
+        done = run("scripts/portable", "-o", "released", cwd=folder, env=variables | {"FATCTX_PYTHONS": ""}, umask=umask)
+        if done.returncode == 5:
+            pytest.skip(done.stderr.strip())
+        assert done.returncode == 0, done.stdout + done.stderr
+        return folder / done.stdout.strip()
 
     @pytest.fixture(scope="session")
     def release(source_archive) -> Path:
         """The release archive, built from the source archive."""
         return build_in(PLACE / "one", source_archive, 0o022, TZ="UTC", LC_ALL="C")
+
+    @pytest.fixture(scope="session", params=["x86_64", "aarch64"])
+    def portable(request) -> Portable:
+        """Archive and wheels of scripts/portable for one kind of processor."""
+        folder = PLACE / "portable" / request.param
+        shutil.rmtree(folder, ignore_errors=True)
+        done = run(ROOT / "scripts" / "portable", "--arch", request.param, "-o", folder, cwd=ROOT)
+        if done.returncode == 5:
+            pytest.skip(done.stderr.strip())
+        assert done.returncode == 0, done.stdout + done.stderr
+        return Portable(request.param, folder, [Path(line) for line in done.stdout.splitlines()])
 
     @pytest.fixture(scope="session")
     def release_of_another_folder(source_archive, release) -> Path:

@@ -2,7 +2,7 @@
 
 import pytest
 
-PACKAGES = ["debhelper", "dh-python", "lintian", "mmdebstrap", "buildah"]
+PACKAGES = ["dpkg-dev", "qemu-user", "debhelper", "dh-python", "lintian", "mmdebstrap", "buildah"]
 
 
 @pytest.fixture()
@@ -30,7 +30,7 @@ def test_each_part_is_installed_once(ready):
     venv, pip, go, root = ready.calls.read_text().splitlines()
     assert "-m venv build/packages/venv" in venv and "-r scripts/packages_requirements.txt" in pip
     assert go.endswith("/build/packages/bin") and "@v1." in go
-    assert "--variant=minbase" in root and " bookworm build/packages/debian.tar.part" in root
+    assert "--format=tar --variant=minbase" in root and " bookworm build/packages/debian.tar.part" in root
 
     ready.packages(missing=[])
     ready.apt_calls.unlink()

@@ -13,6 +13,7 @@ sys.path[:0] = [str(ROOT / "site"), str(ROOT / "tests/style")]
 
 import check_site  # noqa: E402
 import commands  # noqa: E402
+import example_report  # noqa: E402
 import counterparts  # noqa: E402
 import headers  # noqa: E402
 import markdown_form  # noqa: E402
@@ -232,3 +233,23 @@ def test_without_tools_the_setup_says_what_is_missing(machine):
 
     assert done.returncode == 5
     assert done.stdout.strip() == "skipped: site: build/site-tools does not hold what site/requirements.txt asks for, and --no-install forbids it"
+
+
+def test_the_page_about_reports_gets_a_link_to_one_before_its_first_table():
+    text = (ROOT / "docs/report.md").read_text(encoding="utf-8")
+    linked = example_report.with_link(text)
+    assert linked.replace(example_report.LINK, "") == text and linked.index(example_report.LINK) < linked.index("| part |")
+    with pytest.raises(SystemExit, match="is not there once"):
+        example_report.with_link("another page")
+
+
+def test_a_site_without_compilers_or_without_the_page_says_what_is_missing(tmp_path):
+    python = tmp_path / "bin/python"
+    python.parent.mkdir()
+    assert "iree-compile" in example_report.missing(tmp_path, python)
+    for name in ("iree-compile", "iree-import-onnx"):
+        (python.parent / name).touch()
+    assert "scripts/page_setup.sh" in example_report.missing(tmp_path, python)
+    (tmp_path / "js/build").mkdir(parents=True)
+    (tmp_path / "js/build/report.html").touch()
+    assert example_report.missing(tmp_path, python) == ""

@@ -1,8 +1,7 @@
 // fatctx ctx-gen: compiles several models that share weights into one container, with a context model for
 // each.
 //
-// The work needs ONNX Runtime, which this command does not link. It therefore continues as the program
-// ep_weight_sharing_ctx_gen in the same folder, which is the same code with sessions.
+// The work needs ONNX Runtime: its sessions are behind CtxGenEngine, which a build without its headers does not have.
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,7 +12,6 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/command.h"
-#include "tools/cli/own_program.h"
 #include "tools/cli/print.h"
 #include "tools/ctx_gen/ctx_gen_engine.h"
 #include "tools/ctx_gen/ctx_gen_plan.h"
@@ -24,14 +22,6 @@ namespace fatctx::tools {
 namespace {
 
 CtxGenEngine g_engine = nullptr;
-
-Result<ExitCode> run_program(const CtxGenFlags& flags) {
-  FATCTX_ASSIGN(std::string program, find_onnxruntime_program("ep_weight_sharing_ctx_gen"));
-  std::vector<std::string> arguments = {std::move(program)};
-  const std::vector<std::string> words = arguments_of(flags);
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  return become_program(arguments);
-}
 
 std::string pairs_text(const KeyValues& pairs) {
   std::vector<std::string> words;
@@ -81,7 +71,12 @@ void tell_steps(const CtxGenPlan& plan, const CtxGenResult& result) {
 
 Result<ExitCode> run(const CtxGenFlags& flags) {
   FATCTX_ASSIGN(const CtxGenPlan plan, plan_ctx_gen(flags));
-  if (g_engine == nullptr) return run_program(flags);
+  if (g_engine == nullptr) {
+    return Error{
+        ErrorCode::kBackendLibraryMissing,
+        "this build has no ONNX Runtime; run scripts/ort_setup.sh, or name an installation in ONNXRUNTIME_ROOT, "
+        "and build again with FATCTX_ONNXRUNTIME=ON"};
+  }
   if (flags.verbose) tell_options(plan, flags);
   for (const std::string& note : plan.notes) print_note("note: " + escaped(note));
   FATCTX_ASSIGN(const CtxGenResult result, run_ctx_gen(plan, flags, g_engine));
@@ -93,7 +88,6 @@ Result<ExitCode> run(const CtxGenFlags& flags) {
 
 }  // namespace
 
-CtxGenEngine ctx_gen_engine() noexcept { return g_engine; }
 void set_ctx_gen_engine(CtxGenEngine engine) noexcept { g_engine = engine; }
 
 void add_ctx_gen(CLI::App& app, Outcome& outcome) {

@@ -1,5 +1,4 @@
-// The interface to the part of ctx-gen that needs ONNX Runtime. The program ep_weight_sharing_ctx_gen has an
-// engine; the command `fatctx`, which does not link ONNX Runtime, has none.
+// The interface to the part of ctx-gen that needs ONNX Runtime. A build without its headers has no engine.
 #pragma once
 
 #include <atomic>
@@ -41,8 +40,7 @@ struct EngineReport {
 // reports them.
 using CtxGenEngine = Result<EngineReport> (*)(const EngineRequest& request);
 
-// Returns the engine, or null if this program has none.
-[[nodiscard]] CtxGenEngine ctx_gen_engine() noexcept;
+// Sets the engine of this program. Without a call, it has none.
 void set_ctx_gen_engine(CtxGenEngine engine) noexcept;
 
 }  // namespace fatctx::tools

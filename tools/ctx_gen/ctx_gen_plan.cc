@@ -141,25 +141,6 @@ std::string output_path(const CtxGenPlan& plan, const std::string& name) {
   return (fs::path(plan.folder) / name).string();
 }
 
-std::vector<std::string> arguments_of(const CtxGenFlags& flags) {
-  std::vector<std::string> words = {"-e", flags.provider};
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) words.push_back(fmt::format("{}={}", flag, value));
-  };
-  add("--session-entries", flags.session_entries);
-  add("--provider-options", flags.provider_options);
-  add("--output-dir", flags.output_dir);
-  add("--container-name", flags.container_name);
-  add("--library", flags.library);
-  if (flags.verbose) words.emplace_back("-v");
-  if (flags.binaries) words.emplace_back("--binaries");
-  if (flags.force) words.emplace_back("--force");
-  if (flags.json) words.emplace_back("--json");
-  words.emplace_back("--");
-  words.insert(words.end(), flags.models.begin(), flags.models.end());
-  return words;
-}
-
 Result<CtxGenPlan> plan_ctx_gen(const CtxGenFlags& flags) {
   CtxGenPlan plan;
   FATCTX_ASSIGN(plan.provider, ctx_gen_provider(flags.provider));

@@ -23,9 +23,6 @@ struct CtxGenFlags {
   bool json = false;
 };
 
-// Returns the flags as words of a command line.
-[[nodiscard]] std::vector<std::string> arguments_of(const CtxGenFlags& flags);
-
 struct CtxGenModel {
   std::string input;
   std::string output;  // name of the file: "model1_ctx.onnx"

@@ -16,7 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "tools/cli/command.h"
 #include "tools/cli/others_output.h"
+#include "tools/ctx_gen/engine/ort_library.h"
 
 namespace fatctx::tools {
 
@@ -165,10 +167,14 @@ Status compile(Ort::Env& env, Ort::ConstEpDevice device, const EngineRequest& re
 
 }  // namespace
 
+void use_onnxruntime() noexcept { set_ctx_gen_engine(run_sessions); }
+
 Result<EngineReport> run_sessions(const EngineRequest& request) {
   const OthersOutput others;
+  FATCTX_ASSIGN(const OrtApiBase* const runtime, onnxruntime_library());
+  Ort::InitApi(runtime->GetApi(ORT_API_VERSION));
   EngineReport report;
-  report.runtime = Ort::GetVersionString();
+  report.runtime = runtime->GetVersionString();
   std::string at = request.provider;
   try {
     Ort::Env env(request.verbose ? ORT_LOGGING_LEVEL_WARNING : ORT_LOGGING_LEVEL_FATAL, "ctx-gen");
