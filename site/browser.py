@@ -36,6 +36,10 @@ WIDTHS = (1400, 390)
 # A search, and the page that must be among its first three results.
 SEARCHES = {"begin_session": "reference/cpp/model.html", "fatctx_view_open": "reference/c/model.html", "exit codes": "docs/cli/index.html"}
 
+# The report of a container, which the page's script draws, and what it must show.
+REPORT = "docs/example_report.html"
+SHOWN = ("classifier.x86-64-v3", "classifier.weights", "Who shares what with whom", "devices get a record")
+
 # Opens each page in a frame of each width and writes its width and its heading into the document.
 MEASURE = """<!doctype html><title>measure</title><pre id="result"></pre><script>
 const pages = %s, widths = %s, found = [];
@@ -124,6 +128,16 @@ def searched(one: Browser, site: pathlib.Path) -> list[str]:
     return found
 
 
+def reported(one: Browser, site: pathlib.Path, out: pathlib.Path) -> list[str]:
+    """Returns the faults of the report of a container, if the site has one; takes its picture."""
+    if not (site / REPORT).is_file():
+        return []
+    output, console = one.run((site / REPORT).as_uri(), "--dump-dom", f"--screenshot={out / 'report.png'}", "--window-size=1400,2400")
+    found = [f"{REPORT}: {line}" for line in console]
+    text = html.unescape(re.sub(r"<[^>]+>", "", output))
+    return found + [f"{REPORT}: does not show {words!r}" for words in SHOWN if words not in text]
+
+
 def main(site: pathlib.Path, out: pathlib.Path) -> int:
     program = browser()
     if program is None:
@@ -132,7 +146,7 @@ def main(site: pathlib.Path, out: pathlib.Path) -> int:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         one = Browser(program, folder)
-        found = measured(one, site, folder) + searched(one, site) + pictured(one, site, out)
+        found = measured(one, site, folder) + searched(one, site) + pictured(one, site, out) + reported(one, site, out)
     print("\n".join(found) + ("\n" if found else "") + f"{len(MAIN)} pages opened, {len(found)} findings; the pictures are in {out}")
     return 1 if found else 0
 

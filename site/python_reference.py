@@ -12,7 +12,7 @@ from prose import Symbols, escaped, markdown
 # The subjects of the compiled module are its files: python/src/NAME.cc binds the names of a page. These titles are for the reader.
 TITLES = {
     "append": "Append", "container": "Containers", "detect": "This machine and its SoC", "diff": "Compare", "dlc": "DLC archives",
-    "errors": "Error codes", "facts": "Hashes, sizes and abilities", "import_tensors": "Import weights", "load": "Load any file",
+    "errors": "Error codes", "fetch": "Fetch a part", "facts": "Hashes, sizes and abilities", "import_tensors": "Import weights", "load": "Load any file",
     "load_list": "Load a list of files", "memory": "Pages of a record", "model": "Models and sessions", "observe": "Metrics, profile and trace",
     "pack": "Pack", "records": "Records and descriptions", "repair": "Repair", "rewrite": "Rewrite", "select": "Selection",
     "sharing": "Shared bytes", "signature": "Keys and signatures", "views": "Views", "module": "The package",

@@ -311,6 +311,7 @@ type VerifyOptions struct {
 type VerifyReport struct {
 	CheckedBytes      uint64
 	Findings          []*Error // everything that is wrong; empty if the file is whole
+	AbsentBytes       uint64   // of the findings: bytes of the file that are not present
 	Signed            bool
 	SignatureVerified bool
 }
@@ -341,6 +342,7 @@ func verify(options *VerifyOptions, check func(*memory, *C.fatctx_verify_options
 	return VerifyReport{
 		CheckedBytes:      uint64(report.checked_bytes),
 		Findings:          w.findings,
+		AbsentBytes:       uint64(report.absent_bytes),
 		Signed:            report.signed_file != 0,
 		SignatureVerified: report.signature_verified != 0,
 	}, nil

@@ -55,6 +55,7 @@ const (
 	ErrTimedOut              Code = C.FATCTX_ERROR_TIMED_OUT
 	ErrInvalidConfig         Code = C.FATCTX_ERROR_INVALID_CONFIG
 	ErrCopyNotAllowed        Code = C.FATCTX_ERROR_COPY_NOT_ALLOWED
+	ErrNotPresent            Code = C.FATCTX_ERROR_NOT_PRESENT
 )
 
 // String returns the word of the library: "checksum_mismatch".

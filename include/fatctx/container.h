@@ -87,8 +87,8 @@ class Container {
   [[nodiscard]] Result<AccessPath> access_path_of(std::uint32_t record_id) const;
 
   // Returns a view of the record.
-  // Errors: not_found, unsupported (compressed record), checksum_mismatch (naming record and file offset), io, changed,
-  //         mapping_lost.
+  // Errors: not_found, unsupported (compressed record), checksum_mismatch (naming record and file offset), not_present
+  //         (the same of a partial file: presence.h), io, changed, mapping_lost.
   // - For a record in several pieces: no_resource (the limit of maps; the message names the remedy), copy_not_allowed
   //   (they cannot be mapped side by side here, and FileMapping::kRequire forbids a copy).
   // - If views are copies: out_of_memory (naming the bytes), those of the allocator.

@@ -57,6 +57,8 @@ struct DlcInfo {
   std::vector<DlcEntry> entries;  // in the order of the file
   std::vector<DlcSoc> socs;       // likewise
   std::string written_at;         // when the metadata was written, in its own words; empty: not stated
+  // Facts of the whole archive from its metadata, under the keys there: "converter-command", "header.version", ...
+  std::vector<DescribedOption> facts;
   // Silent choices of a compiler and facts that cannot be determined: SoC 0, a SoC twice, weights that are not shared
   // after all, a context binary that the metadata does not list ...
   std::vector<std::string> findings;

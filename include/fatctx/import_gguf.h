@@ -9,8 +9,9 @@
 
 namespace fatctx {
 
-// Reads the index of the file at `path`, never its tensors: GGUF 2 and 3, little-endian. Skips metadata, except for the
-// alignment. Tensors must follow each other in the order of the index, padded to the alignment, as ggml requires.
+// Reads the index of the file at `path`, never its tensors: GGUF 2 and 3, little-endian. It keeps
+// the metadata in the form of ImportedTensors. Tensors must follow each other in the order of the index, padded to the
+// alignment, as ggml requires.
 //
 // Errors: not_found, io, not_regular_file, truncated (the file ends before the index or a tensor does), bad_magic,
 //         unsupported (another version, a big-endian file, nested arrays, an element type that is not known),

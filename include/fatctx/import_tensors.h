@@ -20,6 +20,10 @@ struct ImportedTensors {
   // For each tensor of the second kind the option "tensor.NAME.type", of the owner "safetensors" or "gguf", with the
   // file's own word for the type in lower case and the shape, outermost dimension first: "q4_k [4096, 256]".
   std::vector<DescribedOption> options;
+  // The metadata of a GGUF file and `__metadata__` of a safetensors file, in the order of the file. The owner is the
+  // type of the value: "text", "uint32", "array". A text longer than 256 bytes is cut; of an array the value has the
+  // number of elements, their type and the first four numbers: "5 float32: 0.5, 0.25, 1, 2, ...".
+  std::vector<DescribedOption> metadata = {};
   ByteRange data;  // from the first tensor to the last, in the file
   std::uint64_t file_size = 0;
 };

@@ -23,12 +23,14 @@ struct InfoParts {
   bool options = false;
   bool sharing = false;                          // reads payload: see measure_sharing()
   bool extents = false;                          // where everything is in the file: see file_extents()
+  bool present = false;                          // reads payload to find absent bytes: see find_absent()
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 
 // Returns JSON of schema "fatctx.info/1": indented, pure ASCII (so that no name can harm a terminal), without a final
 // line feed. `description` is the result of Container::describe(), or an empty one if that is damaged.
-// Errors: those of Container::tensors and of measure_sharing.
+// Says of each record how many bytes are absent, by the holes of the file unless `parts.present` is set.
+// Errors: those of Container::tensors, of measure_sharing and of find_absent.
 [[nodiscard]] Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                                             const InfoParts& parts = {});
 

@@ -43,11 +43,11 @@ enum class RawBinaries : std::uint8_t {
 // The policy for a best matching target that turns out to be damaged.
 enum class OnDamage : std::uint8_t {
   kFail,  // begin_session() fails with the damage as its error
-  // open() and choose() acquire the records of a session. A record that fails (checksum_mismatch, malformed, codec, io)
-  // excludes its target; a weight blob excludes the targets of all records that refer to it. The best of the other
-  // targets is tried next, until one is whole. Selection::damaged and the explanation list every damaged record, and
-  // Selection::warnings has "damaged_choice": no replacement is silent. The choice holds for the life of the model;
-  // later damage fails begin_session() as with kFail.
+  // open() and choose() acquire the records of a session. A record that fails (checksum_mismatch, not_present,
+  // malformed, codec, io) excludes its target; a weight blob excludes the targets of all records that refer to it. The
+  // best of the other targets is tried next, until one is whole. Selection::damaged and the explanation list every
+  // damaged record, and Selection::warnings has "damaged_choice": no replacement is silent. The choice holds for the
+  // life of the model; later damage fails begin_session() as with kFail.
   kNext,
 };
 [[nodiscard]] std::string_view on_damage_name(OnDamage on_damage) noexcept;  // "fail", "next"

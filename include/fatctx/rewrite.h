@@ -58,6 +58,7 @@ struct RewriteReport {
 //         meanwhile), not_regular_file (`source` is a link and would be replaced), not_found (an id of `keep`, the
 //         generation), invalid_argument (a kept binary refers to weights that are not kept), unsupported (a record that
 //         this version only lists), checksum_mismatch and codec (a record is damaged: remove it, or restore the file),
+//         not_present (the same of a record that a partial file does not have),
 //         limit_exceeded (the records have more bytes than max_made_bytes allows), cancelled, those of opening `source`
 //         and of Packer::publish. Except for commit_unknown, `target` is unchanged after an error.
 [[nodiscard]] Result<RewriteReport> rewrite_container(const std::string& source, const std::string& target,

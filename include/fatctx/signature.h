@@ -36,11 +36,12 @@ struct SignReport {
 // `path`, which is then locked against appends and replaced: a temporary beside it is written, synced and renamed. The
 // copy has the uuid of the container, one generation, and no dead bytes. Every leaf is compared with its hash while it
 // is copied, and every record with its own in the copy. Nothing is published if one differs.
-// Errors: checksum_mismatch (naming record and offset), those of Container::open, exists, unsupported (a record that
-//         this version cannot read; a container that only a newer version can change), limit_exceeded, changed (`path`
-//         was written to meanwhile), locked (another process is appending to it), not_regular_file (a link that would
-//         be replaced), cancelled, no_space, io, commit_unknown (as Packer::publish); of the key: not_found,
-//         operation_not_permitted (its mode lets others read it), invalid_argument.
+// Errors: checksum_mismatch and not_present (naming record and offset), those of Container::open, exists, unsupported
+// (a
+//         record that this version cannot read; a container that only a newer version can change), limit_exceeded,
+//         changed (`path` was written to meanwhile), locked (another process is appending to it), not_regular_file (a
+//         link that would be replaced), cancelled, no_space, io, commit_unknown (as Packer::publish); of the key:
+//         not_found, operation_not_permitted (its mode lets others read it), invalid_argument.
 [[nodiscard]] Result<SignReport> sign_container(const std::string& path, const std::string& key_path,
                                                 const std::string& out, const SignOptions& options = {});
 

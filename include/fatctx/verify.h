@@ -28,11 +28,14 @@ struct VerifyOptions {
 struct VerifyFinding {
   Error error;  // names record, rule and offset
 };
+
 struct VerifyReport {
   std::uint64_t checked_bytes = 0;
   std::vector<VerifyFinding> findings;  // empty: the file is whole
-  std::string key_id = {};              // as OpenReport::key_id
-  bool signature_verified = false;      // as OpenReport::signature_verified
+  // The bytes of the file in findings of code not_present. A partial container has no other finding.
+  std::uint64_t absent_bytes = 0;
+  std::string key_id = {};          // as OpenReport::key_id
+  bool signature_verified = false;  // as OpenReport::signature_verified
 };
 
 }  // namespace fatctx

@@ -266,6 +266,12 @@ class CopyNotAllowed(Error):
     code = ErrorCode.COPY_NOT_ALLOWED
 
 
+class NotPresent(Error):
+    """The file has only a part of its container, and not the bytes that are needed."""
+
+    code = ErrorCode.NOT_PRESENT
+
+
 _CLASSES = {cls.code: cls for cls in Error.__subclasses__()}
 
 

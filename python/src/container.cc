@@ -5,12 +5,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "errors.h"
 #include "fatctx/info.h"
+#include "fatctx/presence.h"
 #include "held_buffer.h"
 #include "keywords.h"
 #include "memory.h"
@@ -129,6 +131,8 @@ void bind_report(nb::module_& module) {
       });
   nb::class_<VerifyReport>(module, "VerifyReport", "The outcome of a check. True in a condition if the file is whole.")
       .def_ro("checked_bytes", &VerifyReport::checked_bytes)
+      .def_ro("absent_bytes", &VerifyReport::absent_bytes,
+              "Bytes of the file that are not present. A partial container has no finding but NotPresent.")
       .def_ro("key_id", &VerifyReport::key_id, "As in OpenReport.")
       .def_ro("signature_verified", &VerifyReport::signature_verified)
       .def_prop_ro(
@@ -209,7 +213,18 @@ void bind_container_class(nb::module_& module) {
       module, "Container", nb::is_weak_referenceable(),
       "An open container: its records, its open report, and read-only views of its bytes.\n\n"
       "There is nothing to close: the mapping, one per file and process, lives until the last container, model,\n"
-      "session, view, memoryview and array of it is gone. Threads: every method from any number of threads.")
+      "session, view, memoryview and array of it is gone. The end of a `with` block calls check(), unless the block\n"
+      "raised. Threads: every method from any number of threads.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __enter__(self) -> Container"))
+      .def(
+          "__exit__",
+          [](const Container& self, nb::handle kind, nb::handle, nb::handle) {
+            if (!kind.is_none()) return;  // the error of the block says more
+            take_status(without_gil([&] { return self.check(); }));
+          },
+          nb::arg("kind").none(), nb::arg("error").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, kind: object, error: object, traceback: object) -> None"))
       .def_prop_ro(
           "report", [](const Container& self) { return take(without_gil([&] { return self.report(); })); },
           "Findings of the open. Reads the whole table of contents and raises its errors.")
@@ -251,8 +266,10 @@ void bind_container_class(nb::module_& module) {
           "Reads the description. Raises Malformed, ChecksumMismatch, Io.")
       .def(
           "info_json",
-          [](const Container& self, bool graphs, bool options, bool sharing, bool extents, nb::handle tensors_of) {
-            InfoParts parts{.graphs = graphs, .options = options, .sharing = sharing, .extents = extents};
+          [](const Container& self, bool graphs, bool options, bool sharing, bool extents, bool present,
+             nb::handle tensors_of) {
+            InfoParts parts{
+                .graphs = graphs, .options = options, .sharing = sharing, .extents = extents, .present = present};
             if (!tensors_of.is_none()) parts.tensors_of = find_record(self, tensors_of).id;
             return take(without_gil([&]() -> Result<std::string> {
               FATCTX_ASSIGN(const ContainerDescription description, self.describe());
@@ -260,14 +277,16 @@ void bind_container_class(nb::module_& module) {
             }));
           },
           nb::kw_only(), nb::arg("graphs") = false, nb::arg("options") = false, nb::arg("sharing") = false,
-          nb::arg("extents") = false, nb::arg("tensors_of") = nb::none(),
+          nb::arg("extents") = false, nb::arg("present") = false, nb::arg("tensors_of") = nb::none(),
           nb::sig("def info_json(self, *, graphs: bool = False, options: bool = False, sharing: bool = False, "
-                  "extents: bool = False, "
+                  "extents: bool = False, present: bool = False, "
                   "tensors_of: int | str | None = None) -> str"),
           "File and records as JSON, schema \"fatctx.info/1\": what `fatctx info --json` prints.\n\n"
           "extents: also the place of everything in the file, for tools that fetch or mend parts of it;\n"
           "sharing: also what records share and could share, their layout groups, and what one chip alone would hold;\n"
-          "reads and verifies the payload. tensors_of: also the tensors of a weight blob, by the blob's id or name.\n"
+          "reads and verifies the payload. present: looks for absent bytes in the payload, as absent() does,\n"
+          "and not only in holes of the file. tensors_of: also the tensors of a weight blob, by the blob's id or "
+          "name.\n"
           "Releases the GIL. Raises what describe() raises; with sharing also what measure_sharing() raises, with\n"
           "tensors_of what tensors() raises.")
       .def(
@@ -277,6 +296,29 @@ void bind_container_class(nb::module_& module) {
           },
           nb::arg("record"), nb::sig("def same_bytes(self, record: int | str) -> list[int]"),
           "Ids of the other records that use the same bytes as this one. Raises NotFound.")
+      .def(
+          "absent",
+          [](const Container& self, nb::handle record, bool read_payload) {
+            const PresenceOptions options{.read_payload = read_payload};
+            const std::optional<std::uint32_t> id =
+                record.is_none() ? std::nullopt : std::optional(find_record(self, record).id);
+            const auto ranges = take(without_gil([&]() -> Result<std::vector<ByteRange>> {
+              if (id) return find_absent(self, *id, options);
+              FATCTX_ASSIGN(PresenceReport report, find_absent(self, options));
+              return std::move(report.absent);
+            }));
+            std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+            pairs.reserve(ranges.size());
+            for (const ByteRange& range : ranges) pairs.emplace_back(range.offset, range.size);
+            return pairs;
+          },
+          nb::arg("record") = nb::none(), nb::kw_only(), nb::arg("read_payload") = true,
+          nb::sig("def absent(self, record: int | str | None = None, *, read_payload: bool = True) "
+                  "-> list[tuple[int, int]]"),
+          "The ranges (offset, size) of the file that a partial container should have and does not: those that one\n"
+          "record needs, or all of them. Empty if everything is present.\n\n"
+          "read_payload: looks for zeros in the payload and reads about a page of each 64 KiB; False: only holes of\n"
+          "the file count, and no payload is read. Releases the GIL. Raises NotFound, Truncated, Io.")
       .def(
           "access_path",
           [](const Container& self, nb::handle record) {
@@ -470,12 +512,12 @@ nb::list findings_list(const std::vector<VerifyFinding>& found) {
   return findings;
 }
 
-OpenOptions take_open_options(nb::dict& keywords) {
+OpenOptions take_open_options(nb::dict& keywords, const char* strict) {
   OpenOptions options;
   options.verify = verify_from(
       take_keyword<std::string>(keywords, "verify", std::string(verify_policy_name(options.verify)), "a str"));
   options.require_local = take_keyword(keywords, "require_local", options.require_local, "a bool");
-  options.strict = take_keyword(keywords, "strict", options.strict, "a bool");
+  options.strict = take_keyword(keywords, strict, options.strict, "a bool");
   options.file_mapping = file_mapping_from(take_keyword<std::string>(
       keywords, "file_mapping", std::string(file_mapping_name(options.file_mapping)), "a str"));
   options.max_copied_bytes = take_keyword(keywords, "max_copied_bytes", options.max_copied_bytes, "an int from 0 on");

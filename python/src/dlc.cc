@@ -104,6 +104,8 @@ void bind_info(nb::module_& module) {
       .def_ro("entries", &DlcInfo::entries, "In the order of the archive.")
       .def_ro("written_at", &DlcInfo::written_at,
               "When the metadata was written, in its own words; \"\" if not stated.")
+      .def_ro("options", &DlcInfo::facts,
+              "Facts of the whole archive, under the names in its metadata: commands of converters, versions.")
       .def_prop_ro("socs", &socs_of, "Its context binaries, in the order of the archive.")
       .def_ro(
           "findings", &DlcInfo::findings,

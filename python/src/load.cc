@@ -113,15 +113,16 @@ LoadRequest load_request(nb::handle file, nb::handle device, const nb::kwargs& g
   nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
   const FileWindow window = take_window(keywords);
   LoadOptions options;
-  options.model.open = take_open_options(keywords);
+  options.model.open = take_open_options(keywords, FATCTX_OPEN_STRICT);
   options.model.policy = take_policy(keywords);
   options.model.on_damage = take_on_damage(keywords);
   take_source_options(keywords, options.model);
   options.prefetch = take_keyword(keywords, "prefetch", options.prefetch, "a bool");
   nb::object notify = function_from(keywords, "notify");
   nb::object progress = function_from(keywords, "progress");
-  const std::string allowed = fmt::format("{}, prefetch, notify, progress, on_damage, " FATCTX_OPEN_KEYWORD_LIST ", {}",
-                                          kSourceKeywords, kPolicyKeywords);
+  const std::string allowed =
+      fmt::format("{}, prefetch, notify, progress, on_damage, " FATCTX_OPEN_KEYWORD_LIST_AS(FATCTX_OPEN_STRICT) ", {}",
+                  kSourceKeywords, kPolicyKeywords);
   refuse_unknown_keywords(keywords, allowed.c_str());
   options.model.device = device_from(device);
   return {source_from(file, window), std::move(options), std::move(notify), std::move(progress)};

@@ -12,11 +12,11 @@
 namespace fatctx::python {
 
 // The keywords as a signature, and an error about an unknown one, list them.
-#define FATCTX_LOAD_KEYWORDS                                                                                      \
-  FATCTX_SOURCE_KEYWORDS                                                                                          \
-  ", prefetch: bool = False, notify: typing.Callable[[LoadEvent], object] | None = None, "                        \
-  "progress: typing.Callable[[int, int], object] | None = None, on_damage: str = \"fail\", " FATCTX_OPEN_KEYWORDS \
-  ", " FATCTX_POLICY_KEYWORDS
+#define FATCTX_LOAD_KEYWORDS                                                                                          \
+  FATCTX_SOURCE_KEYWORDS                                                                                              \
+  ", prefetch: bool = False, notify: typing.Callable[[LoadEvent], object] | None = None, "                            \
+  "progress: typing.Callable[[int, int], object] | None = None, on_damage: str = \"fail\", " FATCTX_OPEN_KEYWORDS_AS( \
+      FATCTX_OPEN_STRICT) ", " FATCTX_POLICY_KEYWORDS
 
 // A request for a load. The Python functions are separate from the options, because the caller decides on
 // which thread and for how long they may be called.

@@ -200,7 +200,7 @@ nb::bytes read_record(const Container& container, const RecordInfo& info) {
       const nb::gil_scoped_acquire gil;
       take_memory();
     }
-    std::memcpy(PyBytes_AS_STRING(bytes.ptr()) + filled, piece.data(), piece.size());
+    std::memcpy(PyBytes_AsString(bytes.ptr()) + filled, piece.data(), piece.size());
     filled += piece.size();
     return Done{};
   };

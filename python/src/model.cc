@@ -48,7 +48,8 @@ nb::object container_of(const Model& model) {
 void bind_session(nb::module_& module) {
   nb::class_<BoundSession>(
       module, "Session", nb::is_weak_referenceable(),
-      "One inference session: holds views of the chosen context binaries and of the weights they share.\n\n"
+      "One inference session: holds views of the chosen context binaries and of the weights they share. The end of a\n"
+      "`with` block calls end(), unless the block raised.\n\n"
       "Ownership: may outlive model and container. Threads: every method from any number of threads.")
       .def_prop_ro(
           "binaries", [](const BoundSession& self) { return views_list(self.session, self.session.binaries()); },
@@ -136,6 +137,17 @@ void bind_session(nb::module_& module) {
           "The session as JSON, schema \"fatctx.session/1\": its records with their graphs, sizes and access paths, "
           "and\n"
           "the reason of the choice. Raises what Container.describe() raises.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __enter__(self) -> Session"))
+      .def(
+          "__exit__",
+          [](const BoundSession& self, nb::handle kind, nb::handle, nb::handle) {
+            if (!kind.is_none()) return;  // the error of the block says more
+            Session ended = self.session;
+            take_status(without_gil([&] { return ended.end(); }));
+          },
+          nb::arg("kind").none(), nb::arg("error").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, kind: object, error: object, traceback: object) -> None"))
       .def("__repr__", [](const BoundSession& self) {
         return fmt::format("<fatctx.Session of {}, {} weight blobs>",
                            nb::cast<std::string>(nb::repr(path_to_str(self.session.model().path()))),
@@ -271,12 +283,12 @@ void bind_model(nb::module_& module) {
         nb::dict keywords = nb::cast<nb::dict>(given_keywords.attr("copy")());
         const Source source = source_from(file, take_window(keywords));
         ModelOptions options;
-        options.open = take_open_options(keywords);
+        options.open = take_open_options(keywords, FATCTX_OPEN_STRICT);
         options.policy = take_policy(keywords);
         take_source_options(keywords, options);
         const ModelKeywords model_keywords = take_model_keywords(keywords);
-        const std::string allowed =
-            fmt::format("{}, " FATCTX_OPEN_KEYWORD_LIST ", {}, {}", kSourceKeywords, kPolicyKeywords, kModelKeywords);
+        const std::string allowed = fmt::format("{}, " FATCTX_OPEN_KEYWORD_LIST_AS(FATCTX_OPEN_STRICT) ", {}, {}",
+                                                kSourceKeywords, kPolicyKeywords, kModelKeywords);
         refuse_unknown_keywords(keywords, allowed.c_str());
         if (options.signal && !model_keywords.prepare.is_none()) {
           raise_error({ErrorCode::kInvalidArgument,
@@ -288,8 +300,8 @@ void bind_model(nb::module_& module) {
       },
       nb::arg("file"), nb::arg("device") = nb::none(), nb::arg("given_keywords"),
       nb::sig("def open_model(file: str | os.PathLike | int | Buffer, device: Device | str | None = None, "
-              "*, " FATCTX_SOURCE_KEYWORDS ", " FATCTX_OPEN_KEYWORDS ", " FATCTX_POLICY_KEYWORDS
-              ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
+              "*, " FATCTX_SOURCE_KEYWORDS ", " FATCTX_OPEN_KEYWORDS_AS(
+                  FATCTX_OPEN_STRICT) ", " FATCTX_POLICY_KEYWORDS ", " FATCTX_MODEL_KEYWORDS ") -> Model"),
       "Opens a container, a DLC or a plain context binary, and chooses the best target for `device` (None: this\n"
       "machine). Needs no library of a vendor.\n\n"
       "Args:\n"
@@ -306,6 +318,7 @@ void bind_model(nb::module_& module) {
       "    signal: a LoadSignal that stops the call from another thread or after a time; not together with `prepare`.\n"
       "    group: group of graphs; empty: the only one.\n"
       "    strict: only records that fully use the device.\n"
+      "    strict_table: check the whole table of contents; the `strict` of open().\n"
       "    allow_lower_arch: a lower Hexagon arch of the same generation may do.\n"
       "    allow_generic: a generic record may do, with a warning.\n"
       "    mix_targets: take units from different targets when no target has them all.\n"

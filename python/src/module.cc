@@ -11,6 +11,7 @@
 #include "facts.h"
 #include "fatctx/layout.h"
 #include "fatctx/version.h"
+#include "fetch.h"
 #include "import_tensors.h"
 #include "load.h"
 #include "memory.h"
@@ -44,6 +45,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_load_list(module);
   fatctx::python::bind_pack(module);
   fatctx::python::bind_append(module);
+  fatctx::python::bind_fetch(module);
   fatctx::python::bind_rewrite(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);

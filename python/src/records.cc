@@ -269,6 +269,12 @@ std::string path_from(nb::handle path) {
   return {bytes.c_str(), bytes.size()};
 }
 
+std::vector<std::string> paths_from(const nb::iterable& given) {
+  std::vector<std::string> paths;
+  for (const nb::handle one : given) paths.push_back(path_from(one));
+  return paths;
+}
+
 nb::object path_to_str(const std::string& path) {
   PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
   if (decoded == nullptr) throw nb::python_error();

@@ -57,6 +57,7 @@ template <typename Enum>
 
 // Converts between an `os.PathLike` or `str` and the bytes that the system uses.
 [[nodiscard]] std::string path_from(nb::handle path);
+[[nodiscard]] std::vector<std::string> paths_from(const nb::iterable& paths);
 [[nodiscard]] nb::object path_to_str(const std::string& path);
 // Returns a str as UTF-8. Requires: `text` is a str. Raises UnicodeEncodeError for a lone surrogate, as open() does for
 // a path.

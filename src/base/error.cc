@@ -118,6 +118,8 @@ std::string_view error_code_name(ErrorCode code) noexcept {
       return "invalid_config";
     case ErrorCode::kCopyNotAllowed:
       return "copy_not_allowed";
+    case ErrorCode::kNotPresent:
+      return "not_present";
   }
   return "unknown";
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <locale>
 #include <sstream>
+#include <string>
 
 namespace fatctx {
 
@@ -31,14 +32,7 @@ std::optional<double> Json::real() const {
   if (const std::uint64_t* natural = number()) return static_cast<double>(*natural);
   if (const auto* negative = std::get_if<std::int64_t>(&value_)) return static_cast<double>(*negative);
   const auto* written = std::get_if<Written>(&value_);
-  if (written == nullptr) return std::nullopt;
-  // A stream, because std::from_chars() of some standard libraries cannot read fractions.
-  std::istringstream stream(written->text);
-  stream.exceptions(std::ios::badbit);  // a stream would keep it to itself that memory ran out
-  stream.imbue(std::locale::classic());
-  double value = 0;
-  if (!(stream >> value)) return std::nullopt;
-  return value;
+  return written == nullptr ? std::nullopt : real_number(written->text);
 }
 
 const Json* Json::find(std::string_view key) const noexcept {
@@ -64,6 +58,17 @@ std::string json_pointer_to(std::string_view key) {
     }
   }
   return pointer;
+}
+
+std::optional<double> real_number(std::string_view text) {
+  if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos || text.starts_with('+')) return std::nullopt;
+  // A stream, because std::from_chars() of some standard libraries cannot read fractions.
+  std::istringstream stream{std::string(text)};
+  stream.exceptions(std::ios::badbit);  // a stream would keep it to itself that memory ran out
+  stream.imbue(std::locale::classic());
+  double number = 0;
+  if (!(stream >> number) || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  return number;
 }
 
 }  // namespace fatctx

@@ -147,4 +147,8 @@ struct JsonFault {
 // Returns "/" and the key, with "~" and "/" in it escaped (RFC 6901).
 [[nodiscard]] std::string json_pointer_to(std::string_view key);
 
+// Returns the decimal number that is all of `text`, rounded: "0.5", "-1e-3", ".5". Returns nothing for other texts,
+// such as "inf", "0x1" and "+1", and for a number that is too large for a double. The locale has no effect.
+[[nodiscard]] std::optional<double> real_number(std::string_view text);
+
 }  // namespace fatctx

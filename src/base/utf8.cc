@@ -30,6 +30,13 @@ std::optional<CodePoint> decode_utf8(std::string_view text, std::size_t at) noex
   return CodePoint{value, size};
 }
 
+std::size_t whole_characters(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text.size();
+  std::size_t kept = most;
+  while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xc0) == 0x80) --kept;
+  return kept;
+}
+
 void append_utf8(std::string& text, std::uint32_t value) {
   const auto tail = [&](unsigned shift) { text += static_cast<char>(0x80 | ((value >> shift) & 0x3f)); };
   if (value < 0x80) {

@@ -19,6 +19,9 @@ struct CodePoint {
 // Requires: at < text.size().
 [[nodiscard]] std::optional<CodePoint> decode_utf8(std::string_view text, std::size_t at) noexcept;
 
+// Returns how many bytes of `text` to keep so that at most `most` remain and no character is cut.
+[[nodiscard]] std::size_t whole_characters(std::string_view text, std::size_t most) noexcept;
+
 // Appends a code point. Requires: `value` is a code point and not a surrogate.
 void append_utf8(std::string& text, std::uint32_t value);
 

@@ -8,6 +8,7 @@
 #include "capi/objects.h"
 #include "fatctx/extract.h"
 #include "fatctx/info.h"
+#include "fatctx/presence.h"
 
 namespace fatctx::capi {
 namespace {
@@ -229,11 +230,33 @@ int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info
     fatctx::InfoParts wanted{.graphs = given.graphs != 0,
                              .options = given.options != 0,
                              .sharing = given.sharing != 0,
-                             .extents = given.extents != 0};
+                             .extents = given.extents != 0,
+                             .present = given.present != 0};
     if (given.tensors_of != 0) wanted.tensors_of = given.tensors_of;
     FATCTX_ASSIGN(const fatctx::ContainerDescription description, object.container.describe());
     FATCTX_ASSIGN(const std::string json, fatctx::info_json(object.container, description, wanted));
     return put_text(json, buffer, capacity, size);
+  });
+}
+
+int32_t fatctx_container_absent(fatctx_container container, uint32_t record_id, uint32_t read_payload,
+                                fatctx_file_range* ranges, uint64_t capacity, uint64_t* count, fatctx_error* error) {
+  return with_object(container, error, [&](const ContainerObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(count, "count"));
+    if (capacity != 0) FATCTX_TRY(not_null(ranges, "ranges"));
+    const fatctx::PresenceOptions options{.read_payload = read_payload != 0};
+    std::vector<fatctx::ByteRange> absent;
+    if (record_id == 0) {
+      FATCTX_ASSIGN(fatctx::PresenceReport report, fatctx::find_absent(object.container, options));
+      absent = std::move(report.absent);
+    } else {
+      FATCTX_ASSIGN(absent, fatctx::find_absent(object.container, record_id, options));
+    }
+    for (std::size_t i = 0; i < std::min<std::uint64_t>(capacity, absent.size()); ++i) {
+      ranges[i] = {absent[i].offset, absent[i].size};
+    }
+    *count = absent.size();
+    return fatctx::Done{};
   });
 }
 

@@ -25,6 +25,7 @@ Status run_check(const fatctx_verify_options* options, fatctx_verify_report* out
   filled.finding_count = report.findings.size();
   filled.signed_file = flag(!report.key_id.empty());
   filled.signature_verified = flag(report.signature_verified);
+  filled.absent_bytes = report.absent_bytes;
   return write_sized(filled, out, "report");
 }
 

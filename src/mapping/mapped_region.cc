@@ -19,9 +19,13 @@ class BorrowedRegion final : public MappedRegion {
 
 }  // namespace
 
-Status check_mappable(const OsFile& file, std::uint64_t size) {
+Status check_map_size(std::uint64_t size) {
   if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
-  FATCTX_TRY(check_address_space(size));
+  return check_address_space(size);
+}
+
+Status check_mappable(const OsFile& file, std::uint64_t size) {
+  FATCTX_TRY(check_map_size(size));
   FATCTX_ASSIGN(const FileIdentity id, file.identity());
   if (id.size < size) {
     return Error{ErrorCode::kTruncated, fmt::format("the file has {} bytes, {} were committed", id.size, size)};

@@ -28,8 +28,9 @@ class MappedRegion {
   [[nodiscard]] virtual bool lost() const noexcept { return false; }
 };
 
-// Maps [0, size) shared and read-only, excluded from core dumps. Compares the size of the file before and after
-// mapping, because mapping past the end silently succeeds. `size` must not be zero. A part of a file is mapped from the
+// Maps [0, size) shared and read-only. Compares the size of the file after mapping, because mapping past the end
+// silently succeeds. Core dumps do not have such maps, unless the user's coredump_filter asks for them. `size` must not
+// be zero. A part of a file is mapped from the
 // page below its first byte; bytes that are already in memory are returned themselves.
 // Errors: truncated (the file is shorter), no_resource (the system refuses; the message names the remedy), io.
 [[nodiscard]] Result<std::unique_ptr<MappedRegion>> map_file(const OsFile& file, std::uint64_t size);
@@ -46,7 +47,9 @@ class MappedRegion {
 // Returns the unit of map starts, in the file and in memory: a page, or 64 KiB on Windows.
 [[nodiscard]] std::uint64_t map_granule_bytes() noexcept;
 
-// Checks, for both implementations, that the file is (still) at least `size` bytes long.
+// Checks that a map of this size is possible here at all. Makes no system call.
+[[nodiscard]] Status check_map_size(std::uint64_t size);
+// Checks this and that the file is (still) at least `size` bytes long.
 [[nodiscard]] Status check_mappable(const OsFile& file, std::uint64_t size);
 
 }  // namespace fatctx::mapping

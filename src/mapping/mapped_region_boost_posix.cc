@@ -1,15 +1,14 @@
 // Maps with Boost.Interprocess, through an adapter of our own checked descriptor.
 //
 // Boost would open files by name itself, silently maps past the end of a file, and reports errors by exception.
-// Therefore the adapter passes an open descriptor, check_mappable() checks the size before and after, and no exception
-// leaves this file.
+// Therefore the adapter passes an open descriptor, check_mappable() checks the size of the file afterwards, and no
+// exception leaves this file.
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 
 #include "mapping/bus_guard.h"
 #include "mapping/mapped_region.h"
 #include "mapping/os_error.h"
-#include "mapping/system_calls.h"
 
 namespace fatctx::mapping {
 namespace {
@@ -46,14 +45,13 @@ class BoostRegion final : public MappedRegion {
 }  // namespace
 
 Result<std::unique_ptr<MappedRegion>> map_file_boost(const OsFile& file, std::uint64_t size) {
-  FATCTX_TRY(check_mappable(file, size));
+  FATCTX_TRY(check_map_size(size));
   try {
     // Starts at the page of the first byte, so that advice covers whole pages.
     const std::uint64_t before = file.base() % page_bytes();
     bip::mapped_region region(DescriptorAdapter(file.descriptor()), bip::read_only,
                               static_cast<bip::offset_t>(file.base() - before),
                               static_cast<std::size_t>(before + size));
-    keep_out_of_core_dumps(region.get_address(), region.get_size());
     FATCTX_TRY(check_mappable(file, size));
     return std::unique_ptr<MappedRegion>(
         std::make_unique<BoostRegion>(std::move(region), static_cast<std::size_t>(before)));

@@ -45,14 +45,13 @@ std::uint64_t page_bytes() noexcept { return static_cast<std::uint64_t>(::syscon
 std::uint64_t map_granule_bytes() noexcept { return page_bytes(); }
 
 Result<std::unique_ptr<MappedRegion>> map_file_raw(const OsFile& file, std::uint64_t size) {
-  FATCTX_TRY(check_mappable(file, size));
+  FATCTX_TRY(check_map_size(size));
   const std::uint64_t before = file.base() % page_bytes();
   const auto length = static_cast<std::size_t>(before + size);
   void* address =
       ::mmap(nullptr, length, PROT_READ, MAP_SHARED, file.descriptor(), static_cast<off_t>(file.base() - before));
   if (address == MAP_FAILED) return os_error(errno, "cannot map the file");
   std::unique_ptr<void, Unmap> owner(address, Unmap{length});
-  keep_out_of_core_dumps(address, length);
   FATCTX_TRY(check_mappable(file, size));
   return std::unique_ptr<MappedRegion>(std::make_unique<RawRegion>(std::move(owner), static_cast<std::size_t>(before)));
 }

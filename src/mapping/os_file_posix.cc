@@ -89,7 +89,7 @@ Status PosixFile::allocate(std::uint64_t size) {
 }
 
 Status PosixFile::sync() {
-  if (sync_to_disk(fd_.get()) == 0) return Done{};
+  if (sync_content_to_disk(fd_.get()) == 0) return Done{};
   return os_error(errno, fmt::format("cannot sync {}", name_));
 }
 

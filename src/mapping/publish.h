@@ -29,9 +29,16 @@ class PendingFile {
   [[nodiscard]] static Result<std::unique_ptr<PendingFile>> create(const std::string& target, bool overwrite,
                                                                    Readers readers = Readers::kAll,
                                                                    TargetLock lock = TargetLock::kTake);
+  // Opens `<target>.fetching`, or creates it, for work that a later process may take up again: destroying the object
+  // keeps the file. Holds its write lock. The file must be the caller's own, and have no other name. Never on Windows,
+  // where the answer is unsupported. Errors: as create(); also locked (another process works on it),
+  // operation_not_permitted (somebody else's file).
+  [[nodiscard]] static Result<std::unique_ptr<PendingFile>> resume(const std::string& target, bool overwrite);
   virtual ~PendingFile() = default;
 
   [[nodiscard]] virtual OsFile& file() noexcept = 0;
+  // Removes the file that resume() opened.
+  virtual void discard() noexcept = 0;
   // Gives this file the access rights of the file at `path`. Errors: not_found, io. On Windows the folder determines
   // the rights.
   [[nodiscard]] virtual Status take_mode(const std::string& path) = 0;

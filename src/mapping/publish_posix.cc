@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 #include <boost/filesystem/path.hpp>
 
+#include "base/utf8.h"
 #include "mapping/append_file.h"
+#include "mapping/file_lock.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_posix.h"
 #include "mapping/publish.h"
@@ -34,9 +36,7 @@ std::string random_name(const std::string& base) {
   // Keeps the name below NAME_MAX even if the target's own name is that long. Counts bytes, unlike fmt's precision, and
   // never cuts a UTF-8 character, which some filesystems refuse.
   constexpr std::size_t kKept = 200;
-  std::size_t kept = std::min(base.size(), kKept);
-  while (kept > 0 && kept < base.size() && (static_cast<unsigned char>(base[kept]) & 0xc0) == 0x80) --kept;
-  return fmt::format(".{}.{:016x}.tmp", std::string_view(base).substr(0, kept), number);
+  return fmt::format(".{}.{:016x}.tmp", std::string_view(base).substr(0, whole_characters(base, kKept)), number);
 }
 
 class PosixPendingFile final : public PendingFile {
@@ -53,17 +53,7 @@ class PosixPendingFile final : public PendingFile {
   ~PosixPendingFile() override { remove_temporary(); }
 
   Status open() {
-    folder_fd_ = UniqueFd(uninterrupted([&] { return ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (!folder_fd_.valid()) return os_error(errno, fmt::format("cannot open folder {}", folder_));
-    struct stat st = {};
-    if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-      if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
-        return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
-      }
-      if (!overwrite_) return already_there();
-    } else if (errno != ENOENT) {
-      return os_error(errno, fmt::format("cannot look at {}", target_));
-    }
+    FATCTX_TRY(look_at_target());
     UniqueFd fd(open_unnamed(folder_fd_.get(), mode_));
     if (!fd.valid()) {
       if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT) {
@@ -74,6 +64,42 @@ class PosixPendingFile final : public PendingFile {
     file_ = std::make_unique<PosixFile>(std::move(fd), target_);
     if (takes_lock_) FATCTX_TRY(lock_target());
     return Done{};
+  }
+
+  Status open_kept() {
+    FATCTX_TRY(look_at_target());
+    const std::string name = base_ + ".fetching";
+    for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
+      constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+      UniqueFd fd(uninterrupted([&] { return ::openat(folder_fd_.get(), name.c_str(), kFlags, mode_); }));
+      if (!fd.valid() && errno == ELOOP) return not_own(name);
+      if (!fd.valid()) return os_error(errno, fmt::format("cannot open {}", beside(name)));
+      struct stat opened = {};
+      if (::fstat(fd.get(), &opened) != 0) return os_error(errno, fmt::format("cannot look at {}", beside(name)));
+      if (!S_ISREG(opened.st_mode) || opened.st_uid != ::geteuid() || opened.st_nlink > 1) return not_own(name);
+      const int refused = try_lock(fd.get(), FileLock::kExclusive);
+      if (refused == EAGAIN || refused == EACCES) {
+        return Error{ErrorCode::kLocked, fmt::format("another process works on {}", beside(name))};
+      }
+      if (refused != 0) return os_error(refused, fmt::format("cannot lock {}", beside(name)));
+      // The process that had the lock may have published or removed the file meanwhile.
+      struct stat named = {};
+      if (::fstatat(folder_fd_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+          named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) {
+        continue;
+      }
+      kept_ = true;
+      temporary_ = name;
+      file_ = std::make_unique<PosixFile>(std::move(fd), beside(name));
+      return Done{};
+    }
+    return Error{ErrorCode::kChanged, fmt::format("{} appears and goes again and again", beside(name))};
+  }
+
+  void discard() noexcept override {
+    kept_ = false;
+    remove_temporary();
+    temporary_.clear();
   }
 
   OsFile& file() noexcept override { return *file_; }
@@ -111,6 +137,30 @@ class PosixPendingFile final : public PendingFile {
   static Error commit_unknown(Error error) {  // the name exists: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;
     return error;
+  }
+
+  // Opens the folder. Errors: those of create() that concern the target.
+  Status look_at_target() {
+    folder_fd_ = UniqueFd(uninterrupted([&] { return ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (!folder_fd_.valid()) return os_error(errno, fmt::format("cannot open folder {}", folder_));
+    struct stat st = {};
+    if (::fstatat(folder_fd_.get(), base_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      if (S_ISDIR(st.st_mode) || (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))) {
+        return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
+      }
+      if (!overwrite_) return already_there();
+    } else if (errno != ENOENT) {
+      return os_error(errno, fmt::format("cannot look at {}", target_));
+    }
+    return Done{};
+  }
+
+  [[nodiscard]] std::string beside(const std::string& name) const { return fmt::format("{}/{}", folder_, name); }
+
+  Error not_own(const std::string& name) const {
+    return Error{
+        ErrorCode::kOperationNotPermitted,
+        fmt::format("{} is not a file of this user alone; remove it, or write to another folder", beside(name))};
   }
 
   Error already_there() const {
@@ -187,7 +237,7 @@ class PosixPendingFile final : public PendingFile {
   }
 
   void remove_temporary() noexcept {
-    if (!temporary_.empty() && temporary_ != base_) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
+    if (!kept_ && !temporary_.empty() && temporary_ != base_) (void)::unlinkat(folder_fd_.get(), temporary_.c_str(), 0);
   }
 
   std::string target_;
@@ -196,24 +246,36 @@ class PosixPendingFile final : public PendingFile {
   bool overwrite_;
   bool takes_lock_;
   mode_t mode_;
+  bool kept_ = false;  // the file stays without being published
   UniqueFd folder_fd_;
   std::string temporary_;  // its current name in the folder; empty while unnamed and after publishing
   std::unique_ptr<PosixFile> file_;
   std::unique_ptr<OsFile> locked_;  // the file to replace; null if there is none, or if nobody can append to it
 };
 
-}  // namespace
-
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers,
-                                                         TargetLock lock) {
+Result<std::unique_ptr<PosixPendingFile>> beside_target(const std::string& target, bool overwrite, Readers readers,
+                                                        TargetLock lock) {
   const boost::filesystem::path path(target);
   const std::string base = path.filename().string();
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : std::string(".");
-  auto pending = std::make_unique<PosixPendingFile>(target, folder, base, overwrite, readers, lock);
+  return std::make_unique<PosixPendingFile>(target, folder, base, overwrite, readers, lock);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers,
+                                                         TargetLock lock) {
+  FATCTX_ASSIGN(auto pending, beside_target(target, overwrite, readers, lock));
   FATCTX_TRY(pending->open());
+  return std::unique_ptr<PendingFile>(std::move(pending));
+}
+
+Result<std::unique_ptr<PendingFile>> PendingFile::resume(const std::string& target, bool overwrite) {
+  FATCTX_ASSIGN(auto pending, beside_target(target, overwrite, Readers::kAll, TargetLock::kTake));
+  FATCTX_TRY(pending->open_kept());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }
 

@@ -121,6 +121,7 @@ class Win32PendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name beside {}", target_)};
   }
 
+  void discard() noexcept override {}
   OsFile& file() noexcept override { return *file_; }
 
   Status take_mode(const std::string&) override { return Done{}; }
@@ -226,6 +227,10 @@ Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& targ
   auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, lock);
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
+}
+
+Result<std::unique_ptr<PendingFile>> PendingFile::resume(const std::string& target, bool /*overwrite*/) {
+  return Error{ErrorCode::kUnsupported, fmt::format("{}: unfinished files cannot be kept on this system", target)};
 }
 
 }  // namespace fatctx::mapping

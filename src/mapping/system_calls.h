@@ -25,6 +25,8 @@ void keep_out_of_core_dumps(void* address, std::size_t size) noexcept;
 [[nodiscard]] int reserve_space(int descriptor, std::uint64_t size) noexcept;
 // Writes data and size of the file to the disk, through the disk's own cache.
 [[nodiscard]] int sync_to_disk(int descriptor) noexcept;
+// Does the same, but may leave out what no later read needs, such as times.
+[[nodiscard]] int sync_content_to_disk(int descriptor) noexcept;
 // Opens a nameless file in the folder; EOPNOTSUPP if the system has none.
 [[nodiscard]] int open_unnamed(int folder, mode_t mode) noexcept;
 // Renames. Without `replace`: EEXIST if the name exists; EINVAL or ENOSYS if the system cannot refuse that.

@@ -33,6 +33,8 @@ int sync_to_disk(int descriptor) noexcept {
   return errno == ENOTSUP || errno == EINVAL || errno == ENOTTY ? ::fsync(descriptor) : -1;
 }
 
+int sync_content_to_disk(int descriptor) noexcept { return sync_to_disk(descriptor); }
+
 int open_unnamed(int /*folder*/, mode_t /*mode*/) noexcept {
   errno = EOPNOTSUPP;
   return -1;

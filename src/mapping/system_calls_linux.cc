@@ -25,6 +25,10 @@ int reserve_space(int descriptor, std::uint64_t size) noexcept {
 
 int sync_to_disk(int descriptor) noexcept { return ::fsync(descriptor); }
 
+// Writes the size too, as POSIX asks of everything that a later read needs. Leaves out times, which would cost another
+// entry in the journal.
+int sync_content_to_disk(int descriptor) noexcept { return ::fdatasync(descriptor); }
+
 #if defined(__ANDROID__)
 // An app may make a nameless file, but SELinux forbids every link to it, so it could never get a name.
 int open_unnamed(int /*folder*/, mode_t /*mode*/) noexcept {

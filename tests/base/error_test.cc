@@ -54,6 +54,7 @@ constexpr CodeRow kCodes[] = {
     {34, ErrorCode::kTimedOut, "timed_out"},
     {35, ErrorCode::kInvalidConfig, "invalid_config"},
     {36, ErrorCode::kCopyNotAllowed, "copy_not_allowed"},
+    {37, ErrorCode::kNotPresent, "not_present"},
 };
 
 TEST(ErrorCode, EveryNumberAndNameIsAsPublished) {

@@ -165,7 +165,7 @@ TEST_F(CModel, InfoListsTheTensorsOfAWeightBlobAsTheTableDoes) {
 
 TEST_F(CModel, InfoPartsOfAnotherAgeAreReadAsFarAsTheyGo) {
   const fatctx_container container = open();
-  fatctx_info_parts parts = {offsetof(fatctx_info_parts, options), 1, 77, 99, 1, 1};
+  fatctx_info_parts parts = {offsetof(fatctx_info_parts, options), 1, 77, 99, 1, 1, 0};
   const auto ask = [&](const fatctx_info_parts* given) {
     return fatctx_container_info_json(container, given, nullptr, 0, nullptr, &error);
   };

@@ -72,7 +72,7 @@ inline const fatctx_allocator_callbacks* idle_allocator() {
 }
 
 inline const fatctx_info_parts* all_parts() {
-  static const fatctx_info_parts parts = {sizeof parts, 1, 1, 5, 1, 1};
+  static const fatctx_info_parts parts = {sizeof parts, 1, 1, 5, 1, 1, 1};
   return &parts;
 }
 
@@ -663,6 +663,10 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) { return fatctx_tensor_table_view_at(c.h.table, 1, c.view(), &c.error); }},
       {"fatctx_tensor_table_close", [](Call& c) { return fatctx_tensor_table_close(c.h.table, &c.error); }, true,
        FATCTX_OK},
+      {"fatctx_container_absent",
+       [](Call& c) {
+         return fatctx_container_absent(c.h.container, 1, 0, nullptr, 0, c.plain<std::uint64_t>(), &c.error);
+       }},
       {"fatctx_container_same_bytes",
        [](Call& c) {
          return fatctx_container_same_bytes(c.h.container, 1, nullptr, 0, c.plain<std::uint64_t>(), &c.error);

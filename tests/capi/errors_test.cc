@@ -82,7 +82,7 @@ TEST(CErrors, UnknownCodesArePrintedInDecimalAndHexadecimal) {
   EXPECT_STREQ(fatctx_error_code_name(4711), "unknown");
   EXPECT_STREQ(fatctx_error_code_name(-2), "unknown");
   EXPECT_STREQ(fatctx_error_code_name(0), "ok");
-  EXPECT_STREQ(fatctx_error_code_name(FATCTX_ERROR_COPY_NOT_ALLOWED), "copy_not_allowed");
+  EXPECT_STREQ(fatctx_error_code_name(FATCTX_ERROR_NOT_PRESENT), "not_present");
 }
 
 TEST(CErrors, AMessageIsCutAtTheBorderOfACharacter) {

@@ -340,5 +340,51 @@ TEST_F(CObserve, RecordsOnTheSameBytesAreNamed) {
   EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
 }
 
+TEST_F(CObserve, WhatAPartialFileLacksIsNamed) {
+  const std::string file = folder.file("partial.fatctx");
+  ASSERT_TRUE(support::pack({support::plain_record(RecordType::kOpaque, "a", large),
+                             support::plain_record(RecordType::kOpaque, "b", support::pattern(100'000, 9))},
+                            file, {})
+                  .ok());
+  std::vector<std::byte> bytes = support::read_file(file);
+  fatctx_container container = {};
+  ASSERT_EQ(fatctx_container_open(file.c_str(), nullptr, &container, &error), FATCTX_OK);
+  fatctx_record_info record = {};
+  record.struct_size = sizeof record;
+  ASSERT_EQ(fatctx_container_find(container, "b", &record, &error), FATCTX_OK);
+  const fatctx_file_range gone = {record.file_offset, record.stored_bytes};
+  const std::uint32_t other = id_of(container, "a");
+  ASSERT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(gone.offset), gone.size, std::byte{0});
+  support::write_file(file, bytes);
+
+  ASSERT_EQ(fatctx_container_open(file.c_str(), nullptr, &container, &error), FATCTX_OK);
+  fatctx_file_range ranges[2] = {{7, 7}, {7, 7}};
+  std::uint64_t count = 0;
+  for (const std::uint32_t id : {record.id, 0U}) {
+    ASSERT_EQ(fatctx_container_absent(container, id, 1, ranges, 2, &count, &error), FATCTX_OK);
+    EXPECT_EQ(count, 1U);
+    EXPECT_EQ(ranges[0].offset, gone.offset);
+    EXPECT_EQ(ranges[0].size, gone.size);
+    EXPECT_EQ(ranges[1].offset, 7U);
+  }
+  EXPECT_EQ(fatctx_container_absent(container, other, 1, nullptr, 0, &count, &error), FATCTX_OK);
+  EXPECT_EQ(count, 0U);
+  EXPECT_EQ(fatctx_container_absent(container, 0, 1, nullptr, 0, &count, &error), FATCTX_OK);
+  EXPECT_EQ(count, 1U) << "only the number";
+  EXPECT_EQ(fatctx_container_absent(container, 77, 1, nullptr, 0, &count, &error), FATCTX_ERROR_NOT_FOUND);
+  EXPECT_EQ(fatctx_container_absent(container, 0, 1, nullptr, 1, &count, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_container_absent(container, 0, 1, nullptr, 0, nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+
+  fatctx_view view = {};
+  EXPECT_EQ(fatctx_container_acquire(container, record.id, &view, &error), FATCTX_ERROR_NOT_PRESENT);
+  fatctx_verify_report report = {};
+  report.struct_size = sizeof report;
+  ASSERT_EQ(fatctx_container_verify(container, nullptr, &report, &error), FATCTX_OK);
+  EXPECT_EQ(report.absent_bytes, gone.size);
+  EXPECT_EQ(report.finding_count, 1U);
+  EXPECT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+}
+
 }  // namespace observe_test
 }  // namespace fatctx::capi::testing

@@ -81,6 +81,35 @@ TEST_F(CRepair, PayloadIsNeverInventedAndSaid) {
   EXPECT_TRUE(support::read_file(path) == damaged);
 }
 
+TEST_F(CRepair, PayloadComesFromOtherContainers) {
+  const Bytes before = support::read_file(path);
+  fatctx_container container = open();
+  auto info = sized<fatctx_record_info>();
+  ASSERT_EQ(fatctx_container_find(container, "weights", &info, &error), FATCTX_OK);
+  ASSERT_EQ(fatctx_container_close(container, &error), FATCTX_OK);
+  const std::string whole = path + ".whole";
+  support::write_file(whole, before);
+  damage(info.file_offset + 7);
+  const char* const from[] = {"/nowhere/at/all", whole.c_str()};
+  auto options = sized<fatctx_repair_options>();
+  options.from = from;
+  options.from_count = 2;
+
+  ASSERT_EQ(fatctx_repair(path.c_str(), &options, &report, &error), FATCTX_OK) << text_of(error);
+
+  EXPECT_EQ(report.restored_count, 1U);
+  EXPECT_EQ(report.finding_count, 0U);
+  EXPECT_EQ(report.lacking_bytes, 0x10000U);
+  EXPECT_TRUE(support::read_file(path) == before);
+  auto open_options = sized<fatctx_open_options>();
+  open_options.minimum_generation = 99;
+  options.open = &open_options;
+  EXPECT_EQ(fatctx_repair(path.c_str(), &options, &report, &error), FATCTX_ERROR_ROLLBACK);
+  options.open = nullptr;
+  options.from = nullptr;
+  EXPECT_EQ(fatctx_repair(path.c_str(), &options, &report, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+}
+
 TEST_F(CRepair, ProgressStopsTheCheckAndWhatIsRestoredStays) {
   const Bytes before = support::read_file(path);
   damage(container::kPrologueOffsets[1] + 3);

@@ -3,6 +3,7 @@
     === pack-with-a-note          the case's name, which is unique in the folder
     --- setup                     (optional) shell lines that make the input; they stop at the first failure
     . "$SETUP/model.sh"           runs a file of tests/cli/setup
+    --- where page                (optional) runs only where the program finds the page of `report`; `no-page`: only elsewhere
     --- run                       one shell line; `fatctx` is the built program
     fatctx info model.fatctx
     --- stdout                    what the command prints; `--- stdout json` is compared as JSON, not as text
@@ -19,7 +20,8 @@ import re
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 HEAD = re.compile(r"=== ([a-z0-9][a-z0-9-]*)")
-SECTION = re.compile(r"--- (setup|run|stdout|stderr|exit)(?: (.+))?")
+SECTION = re.compile(r"--- (setup|where|run|stdout|stderr|exit)(?: (.+))?")
+PLACES = ("page", "no-page")
 
 
 class Malformed(Exception):
@@ -32,6 +34,7 @@ class Case:
     file: str = ""          # without .txt
     setup: str = ""
     setup_of: str = ""      # name of a case in the same file, if this case uses its set-up
+    where: str = ""         # one of PLACES; empty: everywhere
     run: str = ""
     stdout: str = ""
     stdout_is_json: bool = False
@@ -69,6 +72,11 @@ def parse(text: str, file: str) -> list[Case]:
                 if not word.isdecimal():
                     refuse(number, f'"{word}" is not an exit code')
                 cases[-1].exit = int(word)
+                section = ""
+            elif section == "where":
+                if word not in PLACES:
+                    refuse(number, f'"{word}" is not a place')
+                cases[-1].where = word
                 section = ""
             elif section == "setup" and word.startswith("of "):
                 cases[-1].setup_of = word.removeprefix("of ")
@@ -109,6 +117,8 @@ def to_text(cases: list[Case]) -> str:
             parts.append(f"--- setup of {case.setup_of}\n")
         elif case.setup:
             parts.append(section_text("setup", case.setup))
+        if case.where:
+            parts.append(f"--- where {case.where}\n")
         parts.append(section_text("run", case.run))
         if case.stdout or case.stdout_is_json:
             parts.append(section_text("stdout json" if case.stdout_is_json else "stdout", case.stdout))

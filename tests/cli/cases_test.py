@@ -71,6 +71,7 @@ def test_no_case_is_there_twice_and_all_are_there():
     ("=== a\n--- stdout\nwords\n", "a has no `--- run`"),
     ("=== a\n--- run\nfatctx\n--- exit two\n", 'info.txt:4: "two" is not an exit code'),
     ("=== a\n--- setup of b\n--- run\nfatctx\n", "a takes the set-up of b, which has none"),
+    ("=== a\n--- where here\n--- run\nfatctx\n", 'info.txt:2: "here" is not a place'),
     ("=== a\n--- run quickly\nfatctx\n", 'info.txt:2: "quickly" is no word of this section'),
 ])
 def test_a_broken_file_is_refused_with_its_place(text, complaint):

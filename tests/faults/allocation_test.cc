@@ -17,6 +17,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/model.h"
 #include "fatctx/range_access.h"
+#include "faults/allocation_count.h"
 #include "faults/ways.h"
 #include "runtime/open/registry.h"
 #include "runtime/small_model.h"
@@ -36,7 +37,10 @@ thread_local long until_failure = kNever;  // allocations of this thread that st
 thread_local bool for_ever = true;         // false: only one allocation fails
 thread_local bool failed = false;
 
+thread_local long allocations = 0;
+
 bool may_allocate() noexcept {
+  ++allocations;
   if (until_failure == kNever) return true;
   if (until_failure > 0) {
     --until_failure;
@@ -77,6 +81,8 @@ void checked_delete(void* memory) noexcept {
 }
 
 }  // namespace
+
+long fatctx::faults::allocations_of_this_thread() noexcept { return allocations; }
 
 void* operator new(std::size_t size) { return checked_new(size); }
 void* operator new[](std::size_t size) { return checked_new(size); }

@@ -100,7 +100,7 @@ class AppendFaults : public ::testing::Test {
                  (fault.for_ever ? " and all after it" : ""));
     EXPECT_EQ(support::open_descriptors(), descriptors);
     if (!result.ok()) expect_typed(result.error(), fault, call);
-    const bool must_succeed = (call == "pwrite" || call == "fsync") && fault.error_number != EINTR;
+    const bool must_succeed = (call == "pwrite" || call == "fdatasync") && fault.error_number != EINTR;
     EXPECT_FALSE(result.ok() && met && fault.kind == Kind::kError && must_succeed);
     expect_old_or_new(result, start);
     expect_next_append_works();

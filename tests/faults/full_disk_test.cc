@@ -107,20 +107,13 @@ class FullDiskReserving : public ::testing::Test {
   using Code = std::optional<ErrorCode>;  // empty: it did what it was asked
 
   FullDiskReserving() {
-    const Progress progress = [this](std::uint64_t, std::uint64_t) { copied_ = true; };
     const auto code_of = [](const auto& result) { return result.ok() ? Code() : result.error().code; };
     const std::string secret = make_keys(folder_.file("key")).value().secret_path;
-    writers_.emplace_back("pack", [=, this] {
-      PackOptions options;
-      options.progress = progress;
-      return code_of(support::pack(support::cpu_records(), out_, options));
-    });
-    writers_.emplace_back("compact",
-                          [=, this] { return code_of(rewrite_container(source_, out_, {.progress = progress})); });
-    writers_.emplace_back("sign",
-                          [=, this] { return code_of(sign_container(source_, secret, out_, {.progress = progress})); });
+    writers_.emplace_back("pack", [=, this] { return code_of(support::pack(support::cpu_records(), out_, {})); });
+    writers_.emplace_back("compact", [=, this] { return code_of(rewrite_container(source_, out_, {})); });
+    writers_.emplace_back("sign", [=, this] { return code_of(sign_container(source_, secret, out_, {})); });
     writers_.emplace_back("append", [=, this]() -> Code {
-      auto appender = Appender::open(source_, {.progress = progress});
+      auto appender = Appender::open(source_, {});
       if (!appender.ok()) return appender.error().code;
       auto added = appender.value().add(support::plain_record(RecordType::kOpaque, "new", support::pattern(9'000, 1)));
       return added.ok() ? code_of(appender.value().commit()) : added.error().code;
@@ -132,7 +125,7 @@ class FullDiskReserving : public ::testing::Test {
     for (faults::Fault fault{.error_number = error_number};; ++fault.call) {
       support::write_file(source_, support::unsealed_sample());
       std::filesystem::remove(out_);  // of a writer that did without the call that failed
-      copied_ = false;
+      written_ = false;
       const faults::Injected injected(fault);
       const Code code = write();
       if (!injected.met()) {
@@ -147,15 +140,18 @@ class FullDiskReserving : public ::testing::Test {
   const support::TempDir folder_;
   const std::string source_ = folder_.file("m.fatctx");
   const std::string out_ = folder_.file("out.fatctx");
-  bool copied_ = false;
+  bool written_ = false;
   std::vector<std::pair<const char*, std::function<Code()>>> writers_;
 };
 
 // Every writer asks for all of its room before it writes the first byte of it: a full disk is known early.
 TEST_F(FullDiskReserving, RoomIsReservedBeforeAnythingIsWritten) {
   for (const auto& [name, write] : writers_) {
-    EXPECT_EQ(fail_to_reserve(name, write, ENOSPC), ErrorCode::kNoSpace) << name;
-    EXPECT_FALSE(copied_) << name;
+    {
+      const faults::Before writes("pwrite", [this] { written_ = true; });
+      EXPECT_EQ(fail_to_reserve(name, write, ENOSPC), ErrorCode::kNoSpace) << name;
+    }
+    EXPECT_FALSE(written_) << name;
     EXPECT_FALSE(std::filesystem::exists(out_)) << name;
   }
 }

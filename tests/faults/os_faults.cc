@@ -32,6 +32,7 @@ long injected = 0;
 const char* injected_call = "";
 bool counting = false;
 std::map<std::string, int> counts;
+std::map<std::string, std::uint64_t> transferred;
 std::string acted_before;
 std::function<void()> act_before;
 
@@ -115,6 +116,7 @@ Before::~Before() {
 Counted::Counted() {
   const std::lock_guard lock(mutex);
   counts.clear();
+  transferred.clear();
   active = counting = true;
 }
 Counted::~Counted() {
@@ -125,12 +127,28 @@ std::map<std::string, int> Counted::calls() const {
   const std::lock_guard lock(mutex);
   return counts;
 }
+std::uint64_t Counted::bytes_read() const {
+  const std::lock_guard lock(mutex);
+  return transferred["pread"];
+}
+std::uint64_t Counted::bytes_written() const {
+  const std::lock_guard lock(mutex);
+  return transferred["pwrite"];
+}
+
+ssize_t transfers(const char* call, ssize_t bytes) {
+  if (!active || bytes <= 0) return bytes;
+  const std::lock_guard lock(mutex);
+  if (counting) transferred[call] += static_cast<std::uint64_t>(bytes);
+  return bytes;
+}
 
 }  // namespace fatctx::faults
 
 using fatctx::faults::fails;
 using fatctx::faults::Kind;
 using fatctx::faults::strikes;
+using fatctx::faults::transfers;
 
 // NOLINTBEGIN: names and signatures are the linker's and the system's.
 extern "C" {
@@ -199,6 +217,7 @@ FAULTS_CALL(mlock, kNone, -1, int, (const void* address, size_t size), (address,
 FAULTS_CALL(memfd_create, kMakesDescriptor, -1, int, (const char* name, unsigned flags), (name, flags))
 FAULTS_CALL(fallocate, kInterruptible, -1, int, (int descriptor, int mode, off_t offset, off_t size),
             (descriptor, mode, offset, size))
+FAULTS_CALL(fdatasync, kNone, -1, int, (int descriptor), (descriptor))
 FAULTS_CALL(fsync, kNone, -1, int, (int descriptor), (descriptor))
 FAULTS_CALL(fchmod, kNone, -1, int, (int descriptor, mode_t mode), (descriptor, mode))
 FAULTS_CALL(fdopendir, kNone, nullptr, DIR*, (int descriptor), (descriptor))
@@ -210,16 +229,17 @@ FAULTS_CALL(renameat2, kNone, -1, int, (int from, const char* old_path, int to, 
             (from, old_path, to, new_path, flags))
 
 #undef FAULTS_CALL
-#define FAULTS_TRANSFER(name, buffer)                                                                        \
-  ssize_t __real_##name(int descriptor, buffer data, size_t size, off_t offset);                             \
-  ssize_t __wrap_##name(int descriptor, buffer data, size_t size, off_t offset) {                            \
-    using namespace fatctx::faults;                                                                          \
-    if (fault.kind != Kind::kShort) {                                                                        \
-      return fails(#name, kInterruptible | kTransfers) ? -1 : __real_##name(descriptor, data, size, offset); \
-    }                                                                                                        \
-    const bool meets = size > 1 && strikes(#name, kTransfers);                                               \
-    const size_t most = fault.at_most < 0 ? size / 2 : static_cast<size_t>(fault.at_most);                   \
-    return __real_##name(descriptor, data, meets && most < size ? most : size, offset);                      \
+#define FAULTS_TRANSFER(name, buffer)                                                                     \
+  ssize_t __real_##name(int descriptor, buffer data, size_t size, off_t offset);                          \
+  ssize_t __wrap_##name(int descriptor, buffer data, size_t size, off_t offset) {                         \
+    using namespace fatctx::faults;                                                                       \
+    if (fault.kind != Kind::kShort) {                                                                     \
+      if (fails(#name, kInterruptible | kTransfers)) return -1;                                           \
+      return transfers(#name, __real_##name(descriptor, data, size, offset));                             \
+    }                                                                                                     \
+    const bool meets = size > 1 && strikes(#name, kTransfers);                                            \
+    const size_t most = fault.at_most < 0 ? size / 2 : static_cast<size_t>(fault.at_most);                \
+    return transfers(#name, __real_##name(descriptor, data, meets && most < size ? most : size, offset)); \
   }
 
 FAULTS_TRANSFER(pread, void*)

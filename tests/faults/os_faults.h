@@ -49,7 +49,8 @@ class Before {
   Before& operator=(const Before&) = delete;
 };
 
-// A counter of the library's calls by name, on all threads, during its lifetime. None of them fails.
+// A counter of the library's calls by name, and of the bytes that they transfer, on all threads, during its lifetime.
+// None of them fails.
 class Counted {
  public:
   Counted();
@@ -57,6 +58,8 @@ class Counted {
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   [[nodiscard]] std::map<std::string, int> calls() const;
+  [[nodiscard]] std::uint64_t bytes_read() const;
+  [[nodiscard]] std::uint64_t bytes_written() const;
 };
 
 }  // namespace fatctx::faults

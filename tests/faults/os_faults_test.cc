@@ -46,7 +46,7 @@ class OsFaults : public faults::EveryWay {};
 // failure.
 bool must_succeed(const Way& way, const std::string& call) {
   const bool only_cached = std::string(way.name) == "composed views in a cache folder";
-  return call == "pwrite" || (call == "fsync" && !only_cached);
+  return call == "pwrite" || ((call == "fdatasync" || call == "fsync") && !only_cached);
 }
 
 TEST_P(OsFaults, AreTypedErrorsAndLeaveNothing) {

@@ -33,6 +33,9 @@ TEST(SecondSession, ReadsNothingAndMapsNothing) {
   EXPECT_GT(calls["pread"], 2) << "header, table of contents, payload";
 
   calls = calls_of_a_load();
+  EXPECT_EQ(calls["fstatfs"], 1) << "which filesystem? Asked once for each mapping, by the second load";
+
+  calls = calls_of_a_load();
   EXPECT_GT(calls["fstat"], 0) << "is the file the same?";
   calls.erase("stat");
   calls.erase("fstat");

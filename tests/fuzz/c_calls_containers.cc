@@ -108,6 +108,8 @@ void Program::use_containers(std::uint8_t which) {
       parts.options = choice & 2;
       parts.tensors_of = choice / 4 % 9;
       parts.sharing = choice & 1;
+      parts.extents = choice & 2;
+      parts.present = choice & 1;
       return texted([&](char* buffer, std::size_t capacity, std::size_t* size) {
         return fatctx_container_info_json(container, &parts, buffer, capacity, size, &error_);
       });
@@ -180,6 +182,10 @@ void Program::look_at_records(fatctx_container container, std::uint8_t which) {
       for (std::size_t i = 0; i < given; ++i) {
         require(ids[i] != id && (i == 0 || ids[i - 1] < ids[i]), "others of the same bytes come in order");
       }
+      fatctx_file_range absent[2] = {};
+      const std::uint32_t read_payload = input_.byte() % 2;
+      if (!ok(fatctx_container_absent(container, id, read_payload, absent, 2, out(number), &error_))) return;
+      require(number < 2 || absent[0].offset + absent[0].size < absent[1].offset, "absent ranges come in order");
       return;
     }
     case 17: {

@@ -117,6 +117,8 @@ void Program::use_words(std::uint8_t which) {
       fatctx_repair_options repair = {};
       repair.struct_size = sizeof repair;
       repair.dry_run = 1;  // the files are for all programs
+      repair.from = &file;
+      repair.from_count = input_.byte() & 1U;
       (void)checked(fatctx_repair(file, &repair, out(*repaired.get()), &error_));
       return;
     }

@@ -7,8 +7,16 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fatctx;
   fuzz::Input input(data, size);
+  const auto text = fuzz::text_of(input.rest());
 
-  const auto found = graphs_from_qnn_json(fuzz::text_of(input.rest()), "net.json");
+  if (const auto nodes = nodes_from_qnn_json(text, "net.json"); !nodes.ok()) {
+    fuzz::require_good(nodes.error());
+    fuzz::require(nodes.error().message.starts_with("net.json"), "an error names the file", nodes.error().message);
+  } else {
+    for (const QnnNode& node : nodes.value().nodes)
+      fuzz::require(!node.op.empty(), "a node has an operator", node.name);
+  }
+  const auto found = graphs_from_qnn_json(text, "net.json");
 
   if (!found.ok()) {
     fuzz::require_good(found.error());

@@ -56,7 +56,9 @@ inline void use_record(const Container& container, const RecordInfo& record, Byt
   const bool whole = report.value().findings.empty();
   if (answered(view)) {
     const ByteView bytes = view.value().bytes();
-    require(lies_in(bytes, file), "a view lies in the buffer", record.name);
+    if (view.value().access_path() == AccessPath::kDirect) {
+      require(lies_in(bytes, file), "a direct view lies in the buffer", record.name);
+    }
     require(bytes.size() == record.size_bytes, "a view has the size of the record", record.name);
     if (whole) require(container::hash128(bytes) == record.hash, "a whole record has its hash", record.name);
     if (record.type == RecordType::kWeightBlob) use_tensors(container, record, bytes);

@@ -279,11 +279,12 @@ TEST(Publish, InAFolderThatMayNotBeWrittenNothingHappens) {
   EXPECT_EQ(folder.names(), Names{});
 }
 
-// Makes fsync fail in the child, for the descriptor that is opened `offset` opens from now.
+// Makes the sync fail in the child, for the descriptor that is opened `offset` opens from now.
 int publish_with_failing_sync(const std::string& target, int offset, bool overwrite) {
   return support::in_child([&] {
     // The folder is opened first and the new file second, with no other open in between.
-    if (!support::fail_call_on(SYS_fsync, support::next_descriptor() + offset, EIO)) return support::kChildSkipped;
+    const long call = offset == 0 ? SYS_fsync : SYS_fdatasync;
+    if (!support::fail_call_on(call, support::next_descriptor() + offset, EIO)) return support::kChildSkipped;
     const Status status = publish(target, overwrite);
     return status.ok() ? 0 : static_cast<int>(status.error().code);
   });

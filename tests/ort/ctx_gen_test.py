@@ -28,7 +28,7 @@ def provider(library):
 def program(fatctx):
     found = fatctx.parent / "ep_weight_sharing_ctx_gen"
     if not found.exists():
-        pytest.skip(f"{found.name} is not built: no library of ONNX Runtime (scripts/ort_setup.sh)")
+        pytest.skip(f"{found.name} is not built: no headers of ONNX Runtime (scripts/ort_setup.sh)")
     return found
 
 
@@ -132,7 +132,7 @@ def test_what_our_provider_says_is_said_once(run, tmp_path):
 
 
 def test_the_command_is_the_program(run, fatctx, models, tmp_path):
-    """S1.1, S3.63: `fatctx ctx-gen` runs the program next to it; its output and exit code are the program's."""
+    """S1.1, S3.63: `ep_weight_sharing_ctx_gen` is `fatctx ctx-gen` under ONNX Runtime's name for it."""
     done = run("ctx-gen", "-e", "reference", "model1.onnx,model2.onnx", "--json", by=fatctx)
     assert json.loads(done.stdout)["schema"] == "fatctx.ctx_gen/1"
     assert names_in(tmp_path) == INPUTS | OUTPUTS
@@ -386,8 +386,6 @@ def test_a_package_that_names_no_file_is_said(run, models, tmp_path, monkeypatch
 
 def test_a_program_without_our_library_says_how_to_get_it(run, program, models, tmp_path):
     """S1.5."""
-    if program.read_bytes().startswith(b"#!"):
-        pytest.skip("./check --lane versions starts the program by a script, so a copy of it finds the library of the build")
     (tmp_path / "bin").mkdir()
     shutil.copy(program, tmp_path / "bin")
     done = run("-e", "reference", "model1.onnx,model2.onnx", by=tmp_path / "bin" / program.name, code=5)
@@ -472,10 +470,30 @@ def test_ctrl_c_leaves_nothing(program, tmp_path):
     assert names_in(tmp_path) == before and (tmp_path / "model1.fatctx").read_text() == "old"
 
 
-def test_a_command_without_the_program_says_how_to_get_it(fatctx, models, tmp_path):
+@pytest.mark.parametrize("named, said", [
+    ("no/libonnxruntime.so.1", "ONNX Runtime cannot be loaded: no/libonnxruntime.so.1: cannot open"),
+    ("text", "ONNX Runtime cannot be loaded: ./text: file too short"),
+    ("provider", "is not ONNX Runtime; install ONNX Runtime 1."),
+])
+def test_a_runtime_that_cannot_be_loaded_is_named(run, library, models, tmp_path, monkeypatch, named, said):
     """S1.1."""
-    (tmp_path / "bin").mkdir()
-    shutil.copy(fatctx, tmp_path / "bin" / "fatctx")
-    done = subprocess.run([tmp_path / "bin" / "fatctx", "ctx-gen", "-e", "reference", "model1.onnx,model2.onnx"],
-                          cwd=tmp_path, capture_output=True, text=True, check=False, env={**os.environ, "PATH": ""})
-    assert done.returncode == 5 and "run scripts/ort_setup.sh" in done.stderr
+    (tmp_path / "text").write_text("no")
+    monkeypatch.setenv("FATCTX_ONNXRUNTIME", {"text": "./text", "provider": str(library)}.get(named, named))
+    done = run("-e", "reference", "model1.onnx,model2.onnx", code=5)
+    assert said in done.stderr and "FATCTX_ONNXRUNTIME" in done.stderr
+    assert names_in(tmp_path) == INPUTS | {"text"}
+
+
+def test_a_too_old_runtime_is_named_with_its_version(run, models, tmp_path, monkeypatch):
+    """S1.1."""
+    source = tmp_path / "old.c"
+    source.write_text("""
+typedef struct { const void* (*api)(unsigned); const char* (*version)(void); } Base;
+static const void* api(unsigned number) { (void)number; return 0; }
+static const char* version(void) { return "1.9.0"; }
+const Base* OrtGetApiBase(void) { static const Base base = {api, version}; return &base; }
+""")
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "old.so"], check=True)
+    monkeypatch.setenv("FATCTX_ONNXRUNTIME", str(tmp_path / "old.so"))
+    done = run("-e", "reference", "model1.onnx,model2.onnx", code=5)
+    assert "old.so is ONNX Runtime 1.9.0, which is too old; install" in done.stderr

@@ -442,7 +442,7 @@ def test_the_example_with_a_soc_gives_a_record_for_its_part_and_arch(ctx_gen, co
             "./model1.onnx,./model2.onnx")
     assert handed_on(tmp_path) == {"soc_model": "60", "htp_graph_finalization_optimization_mode": "3",
                                    "ep.context_node_name_prefix": "_part1"}
-    assert "htp SC8380XP soc 60 v73" in command("info", "model1.fatctx").stdout
+    assert "htp SC8380XP soc 60 v73" in command("info", "model1.fatctx", "--wide").stdout
     shown = command("info", "model1.fatctx", "--records").stdout
     for line in ("part: +SC8380XP", "arch: +v73", "optimisation: +3, the longest preparation"):
         label, value = line.split(" +")

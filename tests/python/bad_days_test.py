@@ -33,6 +33,20 @@ def test_a_cut_file_is_changed_for_sessions_and_containers(model, small):
         model.container.check()
 
 
+def test_a_with_block_checks_at_its_end_unless_it_raised(model, small):
+    with fatctx.open(small) as container, model.session() as session:
+        assert bytes(container.acquire("net.weights")) and bytes(session.binary())
+    opened = [fatctx.open(small), model.session()]
+    os.truncate(small, 65536)
+    for block in opened:
+        with pytest.raises(fatctx.Changed):
+            with block:
+                pass
+        with pytest.raises(ZeroDivisionError):
+            with block:
+                raise ZeroDivisionError
+
+
 def test_private_copies_do_not_care_what_is_written_to_the_file(small):
     container = fatctx.open(small, verify="private_copy")
     assert container.report.verify == "private_copy" and not container.report.mapped

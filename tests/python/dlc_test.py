@@ -50,6 +50,7 @@ def test_a_dlc_is_recognised_and_listed(dlc, packed):
             "backendId": "6", "backendApiVersion": "5.51.0", "contextBlobSize": str(info.entries[5].size_bytes),
             "timestamp": "2026-01-01 12:00:00 UTC"}
         assert info.written_at == "2026-01-01 12:00:07 UTC"
+        assert [(one.key, one.value) for one in info.options] == [("header.artifact_type", "DLC_METADATA"), ("header.version", "2.3.0")]
         assert soc.shared == ["htp.shared.weights.1", "htp.metadata.shared_weights.1_metadata"]
         assert soc.api == "2.38" and soc.blob == "3.3.3" and soc.build_id.startswith("v2.51")
         assert info.findings == []

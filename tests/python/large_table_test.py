@@ -58,3 +58,7 @@ def test_a_lost_page_is_an_error_of_the_calls_that_need_it(large, tmp_path):
     with pytest.raises(fatctx.ChecksumMismatch, match="both copies of page"):
         fatctx.open(path, strict=True)
     assert len(fatctx.open(large, strict=True)) == RECORDS + 1
+    # Where records are chosen, `strict` is about them.
+    for check in (fatctx.open_model, fatctx.load):
+        with pytest.raises(fatctx.ChecksumMismatch, match="both copies of page"):
+            check(path, "x86-64-v3", strict_table=True)

@@ -57,6 +57,11 @@ def test_the_stubs_name_what_the_module_has():
     assert (PACKAGE / "py.typed").exists()
 
 
+def test_the_stubs_are_python_that_compiles():
+    """The parser alone accepts a keyword that is named twice; type checkers and the compiler do not."""
+    compile((PACKAGE / "_core.pyi").read_text(), "_core.pyi", "exec")
+
+
 def test_every_type_a_stub_names_is_known_there():
     stub = ast.parse((PACKAGE / "_core.pyi").read_text())
     known = stub_names(stub.body) | set(dir(__builtins__)) | {"__buffer__"}

@@ -58,3 +58,23 @@ def test_a_file_that_does_not_open_is_not_touched(small, tmp_path):
     assert small.read_bytes() == data
     with pytest.raises(FileNotFoundError):
         fatctx.repair(tmp_path / "none")
+
+
+def test_what_the_file_lacks_comes_from_other_containers(small, tmp_path):
+    before = small.read_bytes()
+    whole = tmp_path / "whole.fatctx"
+    whole.write_bytes(before)
+    keys = fatctx.make_keys(tmp_path / "vendor")
+    weights = fatctx.open(small).record("net.weights")
+    damaged(small, weights.file_offset + 3)
+    for dry_run in (True, False):
+        report = fatctx.repair(small, sources=[tmp_path / "none.fatctx", whole], dry_run=dry_run)
+        assert report and [one.what for one in report.restored] == [f'payload of record {weights.id} "net.weights"']
+        assert report.lacking_bytes > 0 and [source.name for source in report.sources] == [str(tmp_path / "none.fatctx"), str(whole)]
+        assert report.sources[0].problem and report.sources[1].restored_bytes == report.lacking_bytes
+        assert report.sources[1].read_bytes > 0 and report.sources[1].ranges == 1 and "bytes restored" in repr(report.sources[1])
+    assert small.read_bytes() == before
+    with pytest.raises(fatctx.SignatureMissing):
+        fatctx.repair(small, sources=[whole], trusted_keys=[keys.public_key])
+    with pytest.raises(fatctx.Rollback):
+        fatctx.repair(small, sources=[whole], minimum_generation=9)

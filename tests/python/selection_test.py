@@ -126,6 +126,11 @@ def test_strict_takes_only_what_uses_the_device_fully(tmp_path):
     axes = {verdict.name: verdict.axis for verdict in selection.verdicts}
     assert not selection and axes["net.aarch64"] == "C1"
     assert axes["net.x86-64-v3"].startswith("strict") and axes["net.x86-64-v2"].startswith("strict")
+    with pytest.raises(fatctx.NoMatch, match="strict"):
+        fatctx.open_model(tmp_path / "low.fatctx", "x86-64-v4", strict=True)
+    with pytest.raises(fatctx.NoMatch, match="strict"):
+        fatctx.load(tmp_path / "low.fatctx", "x86-64-v4", strict=True)
+    assert fatctx.open_model(tmp_path / "low.fatctx", "x86-64-v4", strict_table=True)
 
 
 @pytest.mark.parametrize("keywords,kind,text", [

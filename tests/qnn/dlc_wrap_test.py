@@ -115,5 +115,5 @@ def test_what_the_file_says_of_each_soc_is_printed_for_the_dlc_and_for_the_conta
     of_file = command("info", whole.binary, "--graphs")
     of_container = command("info", packer.archive(name, FOUR, "pages"), "--graphs")
     assert of_file.count("float32 [") == of_container.count("float32 [") >= 2 * len(FOUR)
-    assert "optimizationLevel" in of_file and "ioTensorSize" in of_file
+    assert "optimisation level" in of_file and "inputs and outputs" in of_file
     assert sorted(of_file.splitlines()) == sorted(of_container.splitlines())

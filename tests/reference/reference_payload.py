@@ -31,7 +31,7 @@ def acquire(container, record) -> bytes:
         return read(container, record)
     data = b"".join(checked_slice(container, entry) for entry in record.slices)
     findings = Findings()
-    if record.slices and hash_of(data) != record.logical_hash:
+    if hash_of(data) != record.logical_hash:
         findings.add("F37", f"record {record.record_id} does not match its hash", code="checksum_mismatch")
     if len(record.slices) > 1:
         last = record.slices[-1]
@@ -106,7 +106,7 @@ def checked_slice(container, entry) -> bytes:
         at = segment.offset + number * LEAF
         piece = container.data[at:min(at + LEAF, segment.offset + segment.size)]
         if hash_of(piece) != leaf:
-            raise Refused("checksum_mismatch", "F26", at, BAD_LEAF)
+            raise Refused("checksum_mismatch" if any(piece) else "not_present", "F26", at, BAD_LEAF)
     return bytes_of_slice(container, entry)
 
 
@@ -120,11 +120,13 @@ def leaves_of(container, segment, wanted: range) -> list[tuple[int, bytes]]:
     hashes = [stored[at:at + 16] for at in range(0, len(stored), 16)]
     top = hashes[:count] if count <= LEAVES_IN_PAGE else hashes[count:]
     if hash_of(b"".join(top)) != segment.leaves_hash:
-        raise Refused("checksum_mismatch", "F26", begin, "leaves do not match their hash")
+        code = "checksum_mismatch" if any(b"".join(top)) else "not_present"
+        raise Refused(code, "F26", begin, "leaves do not match their hash")
     for page in sorted({number // LEAVES_IN_PAGE for number in wanted}) if count > LEAVES_IN_PAGE else ():
         first = LEAVES_IN_PAGE * page
         if hash_of(b"".join(hashes[first:min(first + LEAVES_IN_PAGE, count)])) != top[page]:
-            raise Refused("checksum_mismatch", "F26", begin + 16 * first, "a page of leaves does not match its hash")
+            code = "checksum_mismatch" if any(b"".join(hashes[first:min(first + LEAVES_IN_PAGE, count)])) else "not_present"
+            raise Refused(code, "F26", begin + 16 * first, "a page of leaves does not match its hash")
     return [(number, hashes[number]) for number in wanted]
 
 

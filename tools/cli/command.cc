@@ -49,6 +49,23 @@ std::string help_hint(const CLI::App& app) {
   return fmt::format("see: fatctx{} --help", of);
 }
 
+// Adds --color to the program, and to each command without a line in its help, because people write it in either place.
+void add_color(CLI::App& app) {
+  const auto add = [](CLI::App& to) {
+    return to
+        .add_option_function<std::string>(
+            "--color",
+            [](const std::string& when) {
+              use_color(when == "always" ? Color::kAlways : when == "never" ? Color::kNever : Color::kAuto);
+            },
+            "Colours: on a terminal without NO_COLOR, always or never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+  };
+  add(app);
+  for (CLI::App* command : app.get_subcommands({})) add(*command)->group("");
+}
+
 void add_all(CLI::App& app, Outcome& outcome) {
   set_help(app, {.purpose = "fatctx: one file for a model's context binaries and the weights they share",
                  .synopsis = "fatctx COMMAND [options]",
@@ -58,6 +75,8 @@ void add_all(CLI::App& app, Outcome& outcome) {
   app.require_subcommand(0, 1);
   for (const CommandHook& hook : command_hooks()) hook.add(app, outcome);
   add_describe_commands(app, outcome);
+  add_onnx_shapes(app, outcome);
+  add_color(app);
 }
 
 ExitCode usage_error(std::string_view message) {
@@ -140,6 +159,8 @@ ExitCode exit_code_for(ErrorCode code) noexcept {
       return ExitCode::kFile;
     case ErrorCode::kNoMatch:
       return ExitCode::kNoMatch;
+    case ErrorCode::kNotPresent:
+      return ExitCode::kNotPresent;
     case ErrorCode::kIo:
     case ErrorCode::kRemoteFilesystem:
     case ErrorCode::kLocked:

@@ -30,6 +30,7 @@ enum class ExitCode : int {
   kFile = 3,         // a file is damaged, unsupported, or changed while it was read
   kNoMatch = 4,      // nothing in the container fits the device
   kEnvironment = 5,  // the system: no space, a lock, no memory, a missing tool
+  kNotPresent = 6,   // a file has only a part of its container, and not the one that is needed
   kBug = 70,         // a bug of fatctx
 };
 
@@ -83,6 +84,9 @@ void add_generation(CLI::App& command, std::uint64_t& generation);
 // Runs one command line (without the program's name) under run_guarded().
 [[nodiscard]] ExitCode run_command(const std::vector<std::string>& arguments);
 
+// Lets ctx-gen run sessions of ONNX Runtime. Only builds with its headers have this function.
+void use_onnxruntime() noexcept;
+
 // Catches every exception: std::bad_alloc becomes kEnvironment, anything else kBug with a request for a
 // report.
 [[nodiscard]] ExitCode run_guarded(const std::function<ExitCode()>& work);
@@ -105,6 +109,7 @@ void add_device(CLI::App& app, Outcome& outcome);
 void add_socs(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_repair(CLI::App& app, Outcome& outcome);
+void add_fetch(CLI::App& app, Outcome& outcome);
 void add_diff(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);
@@ -123,6 +128,10 @@ void add_version(CLI::App& app, Outcome& outcome);
 // Adds a command that --help does not list: it prints all commands as JSON, from which the build makes manual pages
 // and completions for shells.
 void add_describe_commands(CLI::App& app, Outcome& outcome);
+
+// Adds a command that --help does not list: it infers the shapes of one ONNX model for `info`, which runs it in a
+// process of its own.
+void add_onnx_shapes(CLI::App& app, Outcome& outcome);
 
 // The largest binary that `wrap --embed` puts into a model without a note: a runtime holds several copies of it.
 inline constexpr std::uint64_t kLargeModel = std::uint64_t{1} << 30;

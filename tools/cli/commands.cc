@@ -24,6 +24,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"socs", add_socs},
       {"verify", add_verify},
       {"repair", add_repair},
+      {"fetch", add_fetch},
       {"diff", add_diff},
       {"report", add_report},
       {"extract", add_extract},

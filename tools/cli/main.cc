@@ -1,18 +1,33 @@
-// Hands the program's arguments to run_command() and returns the exit code.
+// Hands the program's arguments to run_command() and returns the exit code. Under the name ep_weight_sharing_ctx_gen,
+// as ONNX Runtime calls its tool, the program is the command ctx-gen.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fatctx/mapping_guard.h"
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
 
+namespace {
+
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string_view name = argc > 0 ? argv[0] : "";
+  if (name.substr(name.rfind('/') + 1) == "ep_weight_sharing_ctx_gen") arguments.insert(arguments.begin(), "ctx-gen");
+  return arguments;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using fatctx::tools::ExitCode;
   // If the guard cannot be installed, truncating a file while it is read ends the command, as it would any
   // other program.
   (void)fatctx::install_mapping_guard();
-  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  ExitCode code = fatctx::tools::run_command(arguments);
+#ifdef FATCTX_CTX_GEN_ENGINE
+  fatctx::tools::use_onnxruntime();
+#endif
+  ExitCode code = fatctx::tools::run_command(arguments_of(argc, argv));
   if (fatctx::lost_mappings() != 0) {
     fatctx::tools::print_note(
         "fatctx: a file was cut while it was mapped; the result is not valid (mapping_lost); replace files by rename");

@@ -32,7 +32,7 @@ Result<std::string> find_onnxruntime_program(const std::string& name) {
 
 Result<std::string> find_provider_beside_program() {
   const std::string folder = own_program_folder();
-  for (const char* const place : {"../src", "../lib", "../lib64", "."}) {
+  for (const char* const place : {"../src", "../lib", "../lib64", "..", "."}) {
     std::error_code error;
     if (folder.empty()) break;
     const fs::path path = fs::canonical(fs::path(folder) / place / kProviderFile, error);

@@ -30,6 +30,9 @@ class ProgressLine {
   void step(std::uint64_t done, std::uint64_t total, std::string_view what);
   void bytes(std::uint64_t done, std::uint64_t total);
 
+  // Returns ", 850.3 MiB/s, 12 s left" for so many bytes in so much time; nothing in the first 200 ms.
+  [[nodiscard]] static std::string pace_text(std::uint64_t done, std::uint64_t total, std::chrono::milliseconds spent);
+
  private:
   void draw(const std::string& text);
   [[nodiscard]] bool due();
@@ -37,6 +40,9 @@ class ProgressLine {
   std::string label_;
   bool draw_;
   bool shown_ = false;
+  std::uint64_t first_done_ = 0;  // bytes that were done when the count began; it begins anew with each phase
+  std::uint64_t last_done_ = 0;
+  std::chrono::steady_clock::time_point begun_;
   std::chrono::steady_clock::time_point next_;
 };
 

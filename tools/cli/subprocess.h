@@ -33,6 +33,11 @@ struct ProcessResult {
 // Errors: not_found, operation_not_permitted (not a program), no_resource, io.
 [[nodiscard]] Result<ProcessResult> run_process(const ProcessRequest& request);
 
+// Limits this process for the rest of its life: to `more_memory` bytes of address space beyond what it has, and to
+// `seconds` of processor time. It writes no core file either. For work on hostile input in a process of its own. A
+// limit that the system refuses is left out.
+void limit_own_process(std::uint64_t more_memory, std::uint64_t seconds) noexcept;
+
 // Returns the path of a program called `name`: in `folder` if it is not empty, else in the folders of PATH.
 [[nodiscard]] std::optional<std::string> find_program(const std::string& name, const std::string& folder);
 // Does the same for a user's text: a name, looked for in PATH, or a path.

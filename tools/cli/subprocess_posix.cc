@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -151,6 +153,13 @@ std::vector<char*> pointers_to(const std::vector<std::string>& arguments) {
   return pointers;
 }
 
+// Returns the words that run the program in its folder. posix_spawn() can change the folder since glibc 2.29 only.
+std::vector<std::string> words_that_enter(const ProcessRequest& request) {
+  std::vector<std::string> words = {"/bin/sh", "-c", R"(cd -- "$0" && exec "$@")", request.working_folder};
+  words.insert(words.end(), request.arguments.begin(), request.arguments.end());
+  return words;
+}
+
 }  // namespace
 
 Error become_program(const std::vector<std::string>& arguments) {
@@ -173,14 +182,12 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(actions.get(), err.write_end.get(), STDERR_FILENO);
-  if (!request.working_folder.empty()) {
-    posix_spawn_file_actions_addchdir_np(actions.get(), request.working_folder.c_str());
-  }
-  std::vector<char*> arguments = pointers_to(request.arguments);
+  const std::vector<std::string> words = request.working_folder.empty() ? request.arguments : words_that_enter(request);
+  std::vector<char*> arguments = pointers_to(words);
 
   const auto start = std::chrono::steady_clock::now();
   pid_t child = -1;
-  const int failed = posix_spawn(&child, program.c_str(), actions.get(), nullptr, arguments.data(), environ);
+  const int failed = posix_spawn(&child, words.front().c_str(), actions.get(), nullptr, arguments.data(), environ);
   if (failed != 0) return system_error(failed, fmt::format("cannot run {}", program));
   out.write_end.reset();
   err.write_end.reset();
@@ -203,6 +210,18 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   result.output = std::move(output).text();
   result.error_output = std::move(error_output).text();
   return result;
+}
+
+void limit_own_process(std::uint64_t more_memory, std::uint64_t seconds) noexcept {
+  const auto limit = [](auto resource, std::uint64_t amount) {
+    const rlimit both = {amount, amount};
+    ::setrlimit(resource, &both);
+  };
+  std::uint64_t pages = 0;  // of the present address space; a sanitizer build has terabytes of it
+  std::ifstream("/proc/self/statm") >> pages;
+  limit(RLIMIT_AS, pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + more_memory);
+  limit(RLIMIT_CPU, seconds);
+  limit(RLIMIT_CORE, 0);
 }
 
 std::optional<std::string> find_program(const std::string& name, const std::string& folder) {

@@ -1,12 +1,26 @@
-// Asks the system whether stdout and stderr are terminals, and where they lead: the C++ library cannot.
+// Asks the system whether stdout and stderr are terminals, how wide, and where they lead: the C++ library cannot.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "tools/cli/others_output.h"
+#include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 
 namespace fatctx::tools {
+
+namespace {
+
+std::size_t columns_of(int descriptor) noexcept {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+}  // namespace
+
+std::size_t result_columns() noexcept { return columns_of(STDOUT_FILENO); }
+std::size_t note_columns() noexcept { return columns_of(STDERR_FILENO); }
 
 bool stderr_is_terminal() noexcept { return ::isatty(STDERR_FILENO) == 1; }
 bool stdout_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }

@@ -68,6 +68,11 @@ Result<AskedDevice> device_of(const SelectOptions& options, bool matrix) {
   return AskedDevice{std::move(table), {}};
 }
 
+// Colours the verdict of an explanation.
+std::string explained(const std::string& text, bool chosen) {
+  return chosen ? with_good(escaped_lines(text), "chosen:") : with_bad(escaped_lines(text), "chosen: none");
+}
+
 Result<ExitCode> run_select(const SelectOptions& options) {
   const bool matrix = options.all_devices || !options.require_coverage.empty();
   FATCTX_ASSIGN(const AskedDevice asked, device_of(options, matrix));
@@ -95,7 +100,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
     // A record that does not fit is reported below, like every other.
     if (!model.ok() && model.error().code != ErrorCode::kNoMatch) return std::move(model).error();
     if (model.ok()) {
-      print_result(options.json ? model.value().explain_json() + '\n' : escaped_lines(model.value().explain()));
+      print_result(options.json ? model.value().explain_json() + '\n' : explained(model.value().explain(), true));
       return ExitCode::kOk;
     }
   }
@@ -103,7 +108,7 @@ Result<ExitCode> run_select(const SelectOptions& options) {
   if (options.json) {
     print_result(explain_json(selection, candidates, device, policy) + '\n');
   } else {
-    print_result(escaped_lines(explain_text(selection, candidates, device, policy)));
+    print_result(explained(explain_text(selection, candidates, device, policy), !selection.chosen.empty()));
   }
   return selection.chosen.empty() ? ExitCode::kNoMatch : ExitCode::kOk;
 }

@@ -166,8 +166,9 @@ std::string coverage_text(const Container& container, std::span<const CoveredDev
                    covered ? std::string(level_name(selection.level)) : "-", covered ? "" : reasons(selection)});
   }
   const std::size_t missing = uncovered_count(devices);
-  return table.text() +
-         fmt::format("\n{} of {} get a record\n", devices.size() - missing, count_text(devices.size(), "device"));
+  const std::string verdict =
+      fmt::format("{} of {} get a record", devices.size() - missing, count_text(devices.size(), "device"));
+  return table.text() + "\n" + (missing == 0 ? good(verdict) : bad(verdict)) + "\n";
 }
 
 Json coverage_json(const Container& container, std::span<const CoveredDevice> devices) {

@@ -42,7 +42,11 @@ Result<QnnJson> parse_qnn_json(std::string_view text, const std::string& file) {
   FATCTX_ASSIGN(const Json document, parse_json(text, file));
   // Written anew, because the file may have comments.
   FATCTX_ASSIGN(QnnGraphs said, graphs_from_qnn_json(json_line(document), file));
-  QnnJson json{.build_id = std::move(said.build_id), .graphs = {}, .described = {}, .notes = std::move(said.notes)};
+  QnnJson json{.build_id = std::move(said.build_id),
+               .graphs = {},
+               .described = {},
+               .notes = std::move(said.notes),
+               .facts = std::move(said.facts)};
   for (const DescribedGraph& graph : said.graphs) {
     WrappedGraph made{.name = graph.name, .inputs = {}, .outputs = {}, .spill_fill_bytes = graph.spill_fill_bytes};
     FATCTX_ASSIGN(made.inputs, wrapped(graph.inputs));

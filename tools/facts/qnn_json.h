@@ -20,6 +20,7 @@ struct QnnJson {
   std::vector<DescribedGraph> described;  // the same graphs, with all that is stated of them
   // Fixed-point tensors for which the file has no scale of the whole tensor: "graph "g": tensor "x" ...".
   std::vector<std::string> notes;
+  std::vector<DescribedOption> facts;  // what else it says: the converter's command, copyright, versions
 };
 
 // Returns the scale of an 8-bit or 16-bit tensor as a whole; nothing for others.

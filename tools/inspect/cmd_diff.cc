@@ -1,4 +1,4 @@
-// fatctx diff: compares two containers.
+// fatctx diff: compares two containers, or a container and a DLC; and models, with each other or with a container.
 #include <memory>
 #include <string>
 
@@ -12,6 +12,8 @@
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/whole_container.h"
+#include "tools/inspect/dlc_container.h"
+#include "tools/inspect/model_diff.h"
 
 namespace fatctx::tools {
 
@@ -138,11 +140,32 @@ std::string report_text(const DiffReport& report) {
                             size_text(report.read_bytes));
 }
 
+// Returns the name of the model in a container; empty for other files, whose error comes when they are opened.
+Result<std::string> name_of_model(const std::string& path, const OpenOptions& options) {
+  auto opened = open_whole(path, options);
+  if (!opened.ok()) return std::string();
+  FATCTX_ASSIGN(const ContainerDescription description, opened.value().describe());
+  return description.name;
+}
+
 Result<ExitCode> run_diff(const DiffFlags& flags) {
-  FATCTX_ASSIGN(const Container before, open_whole(flags.before, {.max_made_bytes = flags.max_made_bytes}));
-  FATCTX_ASSIGN(const Container after, open_whole(flags.after, {.max_made_bytes = flags.max_made_bytes}));
+  const OpenOptions options{.max_made_bytes = flags.max_made_bytes};
+  if (is_model_file(flags.before) || is_model_file(flags.after)) {
+    FATCTX_ASSIGN(const ModelDiff found, diff_models(flags.before, flags.after, options));
+    print_result(flags.json ? json_text(model_diff_json(found)) : model_diff_text(found, result_columns()));
+    return found.differences.empty() ? ExitCode::kOk : ExitCode::kCheckFailed;
+  }
+  // A DLC has no name of its own, so it gets that of the container beside it.
+  FATCTX_ASSIGN(std::string name, name_of_model(flags.before, options));
+  if (name.empty()) {
+    FATCTX_ASSIGN(name, name_of_model(flags.after, options));
+  }
+  FATCTX_ASSIGN(const OpenedOrPacked before, open_or_pack(flags.before, options, name));
+  FATCTX_ASSIGN(const OpenedOrPacked after, open_or_pack(flags.after, options, name));
   ProgressLine line("compare");
-  FATCTX_ASSIGN(const DiffReport report, diff(before, after, line.callback()));
+  FATCTX_ASSIGN(DiffReport report, diff(before.container, after.container, line.callback()));
+  report.before.path = flags.before;
+  report.after.path = flags.after;
   print_result(flags.json ? to_json(report) + "\n" : report_text(report));
   return report.same() ? ExitCode::kOk : ExitCode::kCheckFailed;
 }
@@ -153,14 +176,15 @@ void add_diff(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<DiffFlags>();
   CLI::App* command =
       describe(app, "diff",
-               {.purpose = "Compare two containers: records, targets, tensors, descriptions",
+               {.purpose = "Compare two containers, DLCs or models",
                 .synopsis = "fatctx diff BEFORE AFTER [options]",
                 .examples = {"fatctx diff old.fatctx new.fatctx", "fatctx diff old.fatctx new.fatctx --json"},
                 .more = "docs/cli/inspect.md"});
-  command->add_option("BEFORE", flags->before, "A container")->required();
+  command->add_option("BEFORE", flags->before, "A container, a DLC, an ONNX model or the JSON of a converter")
+      ->required();
   command->add_option("AFTER", flags->after, "Another one")->required();
   add_made_limit(*command, flags->max_made_bytes);
-  command->add_flag("--json", flags->json, "Print JSON (schema fatctx.diff/1)");
+  command->add_flag("--json", flags->json, "Print JSON (schema fatctx.diff/1; of models fatctx.model_diff/1)");
   command->callback([flags, &outcome] { outcome.finish(run_diff(*flags)); });
 }
 

@@ -67,7 +67,7 @@ Result<ThinDlc> extract_thin(const DlcOptions& options) {
 
 Result<ExitCode> run_list(const DlcOptions& options) {
   FATCTX_ASSIGN(const DlcInfo info, info_of(options));
-  print_result(options.json ? to_json(options.path, info) + '\n' : dlc_text(options.path, info));
+  print_result(options.json ? to_json(options.path, info) + '\n' : dlc_text(options.path, info, {}, 0));
   if (!options.json) {
     for (const std::string& finding : info.findings) print_note("note: " + escaped(finding));
   }

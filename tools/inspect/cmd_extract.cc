@@ -32,7 +32,7 @@ struct ExtractOptions {
 
 Status write_to_stdout(const Container& container, std::uint32_t id, const Progress& progress) {
   const auto write = [](ByteView bytes) -> Status {
-    print_result({reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // char may alias anything
+    print_as_it_is({reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // char may alias anything
     if (!flush_result()) return Error{ErrorCode::kIo, "standard output does not take the record's bytes"};
     return Done{};
   };

@@ -1,7 +1,9 @@
-// fatctx report: writes one page that shows a container, or two and their difference. The page is built from js/page;
-// this command gathers its data from the other commands' outputs.
+// fatctx report: writes one page that shows a container, or two and their difference, or a single picture. The page is
+// built from js/page; this command gathers its data from the other commands' outputs.
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -10,6 +12,7 @@
 #include "fatctx/container.h"
 #include "fatctx/diff.h"
 #include "fatctx/extract.h"
+#include "fatctx/info.h"
 #include "tools/cli/command.h"
 #include "tools/cli/made_flag.h"
 #include "tools/cli/output_place.h"
@@ -19,6 +22,7 @@
 #include "tools/device/asked_device.h"
 #include "tools/facts/json_file.h"
 #include "tools/inspect/report_data.h"
+#include "tools/picture/pictures.h"
 
 namespace fatctx::tools {
 
@@ -31,6 +35,7 @@ struct ReportFlags {
   std::string fleet;
   std::string soc_table;
   std::string page;
+  std::string picture;
   std::uint64_t max_made_bytes = 0;
   bool force = false;
 };
@@ -45,7 +50,36 @@ Result<Json> difference(const Container& before, const Container& after) {
   return parse_json(to_json(report), "diff");
 }
 
+Result<ExitCode> publish(const std::string& text, const ReportFlags& flags) {
+  FATCTX_TRY(publish_bytes(std::as_bytes(std::span(text)), flags.output, flags.force));
+  print_result(fmt::format("{}: {}\n", escaped(flags.output), size_text(text.size())));
+  return ExitCode::kOk;
+}
+
+Result<std::string> picture_of(const Container& container, const ReportFlags& flags) {
+  if (flags.picture == "coverage") {
+    FATCTX_ASSIGN(const SocTable table, asked_soc_table(flags.soc_table));
+    FATCTX_ASSIGN(const std::vector<NamedDevice> devices, report_devices(container, flags.fleet, table, {}));
+    return coverage_picture(container, devices, table);
+  }
+  const bool sharing = flags.picture == "sharing";
+  FATCTX_ASSIGN(const std::string text, info_json(container, {}, {.sharing = sharing, .extents = !sharing}));
+  FATCTX_ASSIGN(const Json info, parse_json(text, "info"));
+  if (sharing) return sharing_picture(info);
+  if (flags.picture == "map") return map_picture(info);
+  if (flags.picture == "generations") return generations_picture(info);
+  return treemap_picture(info);
+}
+
+Result<ExitCode> run_picture(const ReportFlags& flags) {
+  FATCTX_TRY(check_is_no_input(flags.output, {{"container", flags.file}}));
+  FATCTX_ASSIGN(const Container container, opened(flags.file, flags));
+  FATCTX_ASSIGN(const std::string picture, picture_of(container, flags));
+  return publish(picture, flags);
+}
+
 Result<ExitCode> run_report(const ReportFlags& flags) {
+  if (!flags.picture.empty()) return run_picture(flags);
   FATCTX_TRY(check_is_no_input(flags.output, {{"container", flags.file}, {"container", flags.later}}));
   std::string page = flags.page;
   if (page.empty()) {
@@ -69,9 +103,7 @@ Result<ExitCode> run_report(const ReportFlags& flags) {
   }
   auto filled = filled_page(empty_page, data);
   if (!filled.ok()) return in_context(std::move(filled).error(), page);
-  FATCTX_TRY(publish_bytes(std::as_bytes(std::span(filled.value())), flags.output, flags.force));
-  print_result(fmt::format("{}: {}\n", escaped(flags.output), size_text(filled.value().size())));
-  return ExitCode::kOk;
+  return publish(filled.value(), flags);
 }
 
 }  // namespace
@@ -80,20 +112,28 @@ void add_report(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command = describe(
       app, "report",
-      {.purpose = "Write a page that shows a container, or what changed between two",
+      {.purpose = "Write a page or picture of a container, or what changed between two",
        .synopsis = "fatctx report FILE [LATER] -o PAGE [options]",
        .examples = {"fatctx report model.fatctx -o report.html", "fatctx report old.fatctx new.fatctx -o changes.html",
-                    "fatctx report model.fatctx -o report.html --devices SM8550,SM8650"},
+                    "fatctx report model.fatctx -o report.html --devices SM8550,SM8650",
+                    "fatctx report model.fatctx -o treemap.svg --svg treemap"},
        .more = "docs/report.md"});
   command->add_option("FILE", flags->file, "The container")->required();
-  command->add_option("LATER", flags->later, "A later one: the page shows it, and what changed since FILE");
-  command->add_option("-o,--output", flags->output, "The page to write")->required()->type_name("PAGE");
+  CLI::Option* const later =
+      command->add_option("LATER", flags->later, "A later one: the page shows it, and what changed since FILE");
+  command->add_option("-o,--output", flags->output, "The page or picture to write")->required()->type_name("PAGE");
+  CLI::Option* const picture =
+      command->add_option("--svg", flags->picture, "A picture as SVG: treemap, map, sharing, coverage or generations")
+          ->type_name("NAME")
+          ->check(CLI::IsMember({"treemap", "map", "sharing", "coverage", "generations"}))
+          ->excludes(later);
   command->add_option("--devices", flags->fleet, "Devices, or @FILE; default: every device of the table")
       ->type_name("LIST");
   command->add_option("--soc-table", flags->soc_table, "A table of SoCs; default FATCTX_SOC_TABLE, or the built-in one")
       ->type_name("FILE");
   command->add_option("--page", flags->page, "An empty page; default: the one that is installed with fatctx")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(picture);
   command->add_flag("--force", flags->force, "Replace PAGE if it exists");
   add_made_limit(*command, flags->max_made_bytes);
   command->callback([flags, &outcome] { outcome.finish(run_report(*flags)); });

@@ -87,6 +87,7 @@ std::string report_json(const VerifyFlags& flags, const VerifyReport& report) {
   json.add("strict", flags.strict);
   json.add("whole", report.findings.empty());
   json.add("checked_bytes", report.checked_bytes);
+  json.add("absent_bytes", report.absent_bytes);
   json.add("key_id", text_or_null(report.key_id));
   json.add("signature_verified", report.signature_verified);
   json.add("findings", findings_json(report.findings));
@@ -95,13 +96,16 @@ std::string report_json(const VerifyFlags& flags, const VerifyReport& report) {
 
 std::string report_text(const VerifyFlags& flags, const VerifyReport& report) {
   std::string out;
-  for (const VerifyFinding& finding : report.findings) out += escaped(to_text(finding.error)) + "\n";
+  for (const VerifyFinding& finding : report.findings) out += bad(escaped(to_text(finding.error))) + "\n";
   std::string subject = flags.path;
   if (flags.generation != 0) subject += fmt::format(": generation {}", flags.generation);
   if (!flags.record.empty()) subject += fmt::format(": record {}", flags.record);
   if (!flags.range.empty()) subject += fmt::format(": range {}", flags.range);
-  const std::string verdict = report.findings.empty() ? (flags.strict ? "whole and strict" : "whole")
-                                                      : count_text(report.findings.size(), "finding");
+  std::string verdict = report.findings.empty() ? (flags.strict ? "whole and strict" : "whole")
+                                                : count_text(report.findings.size(), "finding");
+  if (report.absent_bytes != 0) verdict += fmt::format(", {} not present", size_text(report.absent_bytes));
+  if (only_absent(report.findings)) verdict += ", all that is present is whole";
+  verdict = report.findings.empty() ? good(verdict) : bad(verdict);
   const std::string signer = report.key_id.empty() ? ""
                                                    : ", " + signature_text(report.key_id, report.signature_verified,
                                                                            !flags.trust.keys.empty());
@@ -129,7 +133,7 @@ std::string fit_json(const VerifyFlags& flags, const OnnxFit& fit) {
 
 std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
   std::string out;
-  for (const VerifyFinding& finding : fit.findings) out += escaped(to_text(finding.error)) + "\n";
+  for (const VerifyFinding& finding : fit.findings) out += bad(escaped(to_text(finding.error))) + "\n";
   for (const FittedNode& node : fit.nodes) {
     if (node.record.empty()) continue;
     const std::string binary = node.binary.empty() ? std::string() : fmt::format(", {}", node.binary);
@@ -141,7 +145,8 @@ std::string fit_text(const VerifyFlags& flags, const OnnxFit& fit) {
   // A model of fatctx's own provider has a digest to compare, and no second copy of the bytes.
   const std::string compared =
       fit.checked_bytes == 0 ? std::string() : fmt::format(", {} compared", size_text(fit.checked_bytes));
-  return out + escaped(fmt::format("{}: {}{}", flags.path, verdict, compared)) + "\n";
+  const std::string shown = fit.findings.empty() ? good(escaped(verdict)) : bad(escaped(verdict));
+  return out + fmt::format("{}: {}{}\n", escaped(flags.path), shown, compared);
 }
 
 // Runs the fit check. It is separate from the others: it reads the files that the model names, and compares
@@ -165,7 +170,7 @@ Result<ExitCode> run_verify(const VerifyFlags& flags) {
   if (!flags.onnx.empty()) return run_fit(flags);
   FATCTX_ASSIGN(const VerifyReport report, check(flags));
   print_result(flags.json ? report_json(flags, report) : report_text(flags, report));
-  return report.findings.empty() ? ExitCode::kOk : ExitCode::kFile;
+  return exit_code_of(report.findings);
 }
 
 }  // namespace

@@ -1,10 +1,20 @@
 #include "tools/inspect/dlc_text.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "tools/cli/print.h"
+#include "tools/facts/json_file.h"
+#include "tools/inspect/csv_text.h"
+#include "tools/inspect/graph_facts.h"
+#include "tools/inspect/info_filter.h"
 #include "tools/inspect/info_text.h"
 
 namespace fatctx::tools {
@@ -29,50 +39,246 @@ std::uint64_t spill_fill(const DlcSoc& soc) {
   return largest;
 }
 
+// The rows of a view, as indexes.
+struct DlcRows {
+  std::vector<std::size_t> entries;
+  std::vector<std::size_t> socs;
+};
+
+std::string target_of(const DlcSoc& soc) {
+  return target_text({.type = RecordType::kContextBinary,
+                      .backend = "htp",
+                      .qnn_soc = soc.qnn_soc,
+                      .arch = soc.arch,
+                      .vtcm_mb = soc.vtcm_mb,
+                      .sdk = soc.sdk});
+}
+
+DlcRows chosen_rows(const DlcInfo& info, const ViewFilter& filter) {
+  std::map<std::size_t, std::size_t> socs;  // by their entries
+  for (std::size_t i = 0; i < info.socs.size(); ++i) socs.emplace(info.socs[i].entry, i);
+  DlcRows rows;
+  for (std::size_t i = 0; i < info.entries.size(); ++i) {
+    const DlcEntry& entry = info.entries[i];
+    const auto soc = socs.find(i);
+    const std::string target = soc == socs.end() ? std::string() : target_of(info.socs[soc->second]);
+    if (fits_pattern(filter.record, entry.name) && fits_pattern(filter.type, dlc_entry_kind_name(entry.kind)) &&
+        (filter.target.empty() || target_fits(filter.target, target))) {
+      rows.entries.push_back(i);
+    }
+  }
+  if (filter.by_size) {
+    std::stable_sort(rows.entries.begin(), rows.entries.end(), [&](std::size_t a, std::size_t b) {
+      return info.entries[a].data.size > info.entries[b].data.size;
+    });
+  }
+  for (const std::size_t entry : rows.entries) {
+    if (const auto soc = socs.find(entry); soc != socs.end()) rows.socs.push_back(soc->second);
+  }
+  return rows;
+}
+
+constexpr const char* kOpsRemark =
+    "Each graph has these operators of the converted model. A DLC states their range, not their names.";
+
+// The range of operators that a graph states; nothing for an end that is not stated.
+struct GraphOps {
+  std::string entry;
+  std::string graph;
+  std::optional<std::uint64_t> first;
+  std::optional<std::uint64_t> last;
+};
+
+std::string index_text(const std::optional<std::uint64_t>& index) { return index ? grouped(*index) : std::string(); }
+Json index_json(const std::optional<std::uint64_t>& index) { return index ? Json(*index) : Json(); }
+
+std::vector<GraphOps> ops_of(const DlcInfo& info, const ViewFilter& filter) {
+  std::vector<GraphOps> graphs;
+  for (const std::size_t i : chosen_rows(info, filter).socs) {
+    for (const DescribedGraph& graph : info.socs[i].graphs) {
+      if (!fits_pattern(filter.graph, graph.name)) continue;
+      GraphOps ops;
+      ops.entry = info.entries[info.socs[i].entry].name;
+      ops.graph = graph.name;
+      for (const DescribedOption& fact : graph.options) {
+        if (fact.key != "startOpIndex" && fact.key != "endOpIndex") continue;
+        const std::uint64_t index = std::strtoull(fact.value.c_str(), nullptr, 10);  // written by our own reader
+        (fact.key == "startOpIndex" ? ops.first : ops.last) = index;
+      }
+      if (ops.first || ops.last) graphs.push_back(std::move(ops));
+    }
+  }
+  return graphs;
+}
+
+// Returns the graphs of a binary that fit, without the others.
+Json fitting_soc(const Json& soc, const ViewFilter& filter) {
+  Json kept = Json::object();
+  for (const auto& [key, value] : *soc.members()) {
+    if (value.items() == nullptr || (key != "graphs" && key != "graph_facts")) {
+      kept.add(key, value);
+      continue;
+    }
+    Json graphs = Json::array();
+    for (const Json& graph : *value.items()) {
+      const Json* const name = key == "graphs" ? &graph : graph.find("name");
+      if (name != nullptr && name->text() != nullptr && fits_pattern(filter.graph, *name->text())) {
+        graphs.push_back(graph);
+      }
+    }
+    kept.add(key, std::move(graphs));
+  }
+  return kept;
+}
+
 }  // namespace
 
-std::string dlc_text(const std::string& path, const DlcInfo& info) {
+std::string dlc_text(const std::string& path, const DlcInfo& info, const ViewFilter& filter, std::size_t width) {
+  const DlcRows rows = chosen_rows(info, filter);
   std::string out = escaped(fmt::format("{}: {}, {} {}, {} context {}", path, size_text(info.file_size),
                                         info.entries.size(), info.entries.size() == 1 ? "entry" : "entries",
                                         info.socs.size(), info.socs.size() == 1 ? "binary" : "binaries")) +
-                    "\n\n";
+                    "\n";
+  if (!info.written_at.empty()) out += "written: " + escaped(info.written_at) + "\n";
+  out += said_facts_text(info.facts, width);
+  out += "\n";
+  if (rows.entries.empty() && !info.entries.empty()) return out + "no entry fits\n";
   Table entries({{"entry"}, {"kind"}, {"offset", Table::Align::kRight}, {"bytes", Table::Align::kRight}});
-  for (const DlcEntry& entry : info.entries) {
+  for (const std::size_t i : rows.entries) {
+    const DlcEntry& entry = info.entries[i];
     entries.add_row({entry.name, std::string(dlc_entry_kind_name(entry.kind)), offset_text(entry.data.offset),
                      grouped(entry.data.size)});
   }
-  out += entries.text();
-  if (!info.socs.empty()) {
-    Table socs({{"context binary"},
-                {"soc", Table::Align::kRight},
-                {"arch"},
-                {"vtcm", Table::Align::kRight},
-                {"sdk"},
-                {"api"},
-                {"blob"},
-                {"bytes", Table::Align::kRight},
-                {"shared", Table::Align::kRight},
-                {"graphs", Table::Align::kRight},
-                {"spill-fill", Table::Align::kRight}});
-    for (const DlcSoc& soc : info.socs) {
-      socs.add_row({info.entries[soc.entry].name, or_unknown(soc.qnn_soc), or_unknown(soc.arch),
-                    or_unknown(soc.vtcm_mb), or_unknown(soc.sdk), or_unknown(soc.api), or_unknown(soc.blob),
-                    grouped(info.entries[soc.entry].data.size), grouped(shared_weights(soc, info)),
-                    fmt::format("{}", soc.graphs.size()), grouped(spill_fill(soc))});
-    }
-    out += "\n" + socs.text();
+  out += entries.text("", width);
+  if (rows.socs.empty()) return out;
+  // The table of entries has the bytes as well, and 80 columns have no room for them here.
+  const bool bytes = width == 0;
+  std::vector<Table::Column> columns = {{"context binary"},
+                                        {"soc", Table::Align::kRight},
+                                        {"arch"},
+                                        {"vtcm", Table::Align::kRight},
+                                        {"sdk"},
+                                        {"api"},
+                                        {"blob"}};
+  if (bytes) columns.push_back({"bytes", Table::Align::kRight});
+  for (const char* const title : {"shared", "graphs", "spill-fill"}) columns.push_back({title, Table::Align::kRight});
+  Table socs(std::move(columns));
+  for (const std::size_t i : rows.socs) {
+    const DlcSoc& soc = info.socs[i];
+    std::vector<std::string> cells = {info.entries[soc.entry].name, or_unknown(soc.qnn_soc), or_unknown(soc.arch),
+                                      or_unknown(soc.vtcm_mb),      or_unknown(soc.sdk),     or_unknown(soc.api),
+                                      or_unknown(soc.blob)};
+    if (bytes) cells.push_back(grouped(info.entries[soc.entry].data.size));
+    cells.push_back(grouped(shared_weights(soc, info)));
+    cells.push_back(fmt::format("{}", soc.graphs.size()));
+    cells.push_back(grouped(spill_fill(soc)));
+    socs.add_row(std::move(cells));
   }
-  return out;
+  return out + "\n" + socs.text("", width);
 }
 
-std::string dlc_graphs_text(const DlcInfo& info) {
+std::string dlc_graphs_text(const DlcInfo& info, const ViewFilter& filter, std::size_t width) {
   std::string out;
-  for (const DlcSoc& soc : info.socs) {
-    if (soc.graphs.empty()) continue;
-    out += escaped(info.entries[soc.entry].name) + "\n";
-    for (const DescribedGraph& graph : soc.graphs) out += graph_text(graph);
+  for (const std::size_t i : chosen_rows(info, filter).socs) {
+    const DlcSoc& soc = info.socs[i];
+    std::string graphs;
+    for (const DescribedGraph& graph : soc.graphs) {
+      if (fits_pattern(filter.graph, graph.name)) graphs += graph_text(graph, width);
+    }
+    if (graphs.empty()) continue;
+    out += escaped(info.entries[soc.entry].name) + "\n" + producer_text(soc.build_id, soc.facts, width) + graphs;
   }
-  return out.empty() ? "the metadata describes no graphs\n" : out;
+  return out.empty() ? "the metadata describes no such graph\n" : out;
+}
+
+std::string dlc_ops_text(const DlcInfo& info, const ViewFilter& filter, std::size_t width) {
+  const std::vector<GraphOps> graphs = ops_of(info, filter);
+  if (graphs.empty()) return "the metadata states no operators of such a graph\n";
+  std::string out;
+  for (const std::string& line : broken_lines(kOpsRemark, width == 0 ? std::string::npos : width)) out += line + "\n";
+  Table table({{"context binary"}, {"graph"}, {"first", Table::Align::kRight}, {"last", Table::Align::kRight}});
+  for (const GraphOps& graph : graphs) {
+    table.add_row({graph.entry, graph.graph, index_text(graph.first), index_text(graph.last)});
+  }
+  return out + "\n" + table.text("", width);
+}
+
+std::string dlc_ops_csv(const DlcInfo& info, const ViewFilter& filter) {
+  CsvText csv({"entry", "graph", "first", "last"});
+  for (const GraphOps& graph : ops_of(info, filter)) {
+    csv.add_row({graph.entry, graph.graph, index_text(graph.first), index_text(graph.last)});
+  }
+  return csv.text();
+}
+
+std::string dlc_json(const std::string& path, const DlcInfo& info, const ViewFilter& filter, bool ops) {
+  const std::string whole = to_json(path, info);
+  if (!filter.any_of_records() && filter.graph.empty() && !filter.by_size && !ops) return whole + '\n';
+  const auto parsed = parse_json(whole, path);
+  if (!parsed.ok()) return whole + '\n';  // a document of ours parses
+  const DlcRows rows = chosen_rows(info, filter);
+  Json result = Json::object();
+  for (const auto& [key, value] : *parsed.value().members()) {
+    Json chosen = Json::array();
+    if (key == "entries") {
+      for (const std::size_t i : rows.entries) chosen.push_back((*value.items())[i]);
+    } else if (key == "context_binaries") {
+      for (const std::size_t i : rows.socs) chosen.push_back(fitting_soc((*value.items())[i], filter));
+    } else {
+      chosen = value;
+    }
+    result.add(key, std::move(chosen));
+  }
+  if (ops) {
+    Json list = Json::array();
+    for (const GraphOps& graph : ops_of(info, filter)) {
+      list.push_back({{"entry", graph.entry},
+                      {"graph", graph.graph},
+                      {"first", index_json(graph.first)},
+                      {"last", index_json(graph.last)}});
+    }
+    result.add("ops", std::move(list));
+  }
+  return json_text(result);
+}
+
+std::string dlc_csv(const DlcInfo& info, const ViewFilter& filter) {
+  const DlcRows rows = chosen_rows(info, filter);
+  std::map<std::size_t, const DlcSoc*> socs;
+  for (const std::size_t i : rows.socs) socs.emplace(info.socs[i].entry, &info.socs[i]);
+  CsvText csv(
+      {"name", "kind", "target", "offset", "size_bytes", "shared_weights_bytes", "spill_fill_bytes", "build_id"});
+  for (const std::size_t i : rows.entries) {
+    const DlcEntry& entry = info.entries[i];
+    const auto found = socs.find(i);
+    std::vector<std::string> cells = {entry.name,
+                                      std::string(dlc_entry_kind_name(entry.kind)),
+                                      "",
+                                      fmt::format("{}", entry.data.offset),
+                                      fmt::format("{}", entry.data.size),
+                                      "",
+                                      "",
+                                      ""};
+    if (found != socs.end()) {
+      const DlcSoc& soc = *found->second;
+      cells[2] = target_of(soc);
+      cells[5] = fmt::format("{}", shared_weights(soc, info));
+      cells[6] = fmt::format("{}", spill_fill(soc));
+      cells[7] = soc.build_id;
+    }
+    csv.add_row(cells);
+  }
+  return csv.text();
+}
+
+std::string dlc_graphs_csv(const DlcInfo& info, const ViewFilter& filter) {
+  std::vector<std::pair<std::string, DescribedGraph>> graphs;
+  for (const std::size_t i : chosen_rows(info, filter).socs) {
+    for (const DescribedGraph& graph : info.socs[i].graphs) {
+      if (fits_pattern(filter.graph, graph.name)) graphs.emplace_back(info.entries[info.socs[i].entry].name, graph);
+    }
+  }
+  return graphs_csv(graphs);
 }
 
 }  // namespace fatctx::tools

@@ -1,5 +1,7 @@
 #include "tools/inspect/findings.h"
 
+#include <algorithm>
+
 namespace fatctx::tools {
 
 namespace {
@@ -18,6 +20,17 @@ Json findings_json(const std::vector<VerifyFinding>& findings) {
   Json list = Json::array();
   for (const VerifyFinding& finding : findings) list.push_back(finding_json(finding.error));
   return list;
+}
+
+bool only_absent(const std::vector<VerifyFinding>& findings) {
+  return !findings.empty() && std::all_of(findings.begin(), findings.end(), [](const VerifyFinding& finding) {
+    return finding.error.code == ErrorCode::kNotPresent;
+  });
+}
+
+ExitCode exit_code_of(const std::vector<VerifyFinding>& findings) {
+  if (findings.empty()) return ExitCode::kOk;
+  return only_absent(findings) ? ExitCode::kNotPresent : ExitCode::kFile;
 }
 
 }  // namespace fatctx::tools

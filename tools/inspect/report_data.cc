@@ -87,12 +87,7 @@ Json table_json(const SocTable& table) {
 
 Result<Json> devices_json(const Container& container, const std::string& fleet, const SocTable& table,
                           const DeviceFlags& flags) {
-  std::vector<NamedDevice> devices;
-  if (fleet.empty()) {
-    FATCTX_ASSIGN(devices, known_devices(all_candidates(container), flags, table));
-  } else {
-    FATCTX_ASSIGN(devices, listed_devices(fleet, flags, table));
-  }
+  FATCTX_ASSIGN(const std::vector<NamedDevice> devices, report_devices(container, fleet, table, flags));
   Json rows = Json::array();
   for (const NamedDevice& device : devices) {
     FATCTX_ASSIGN(Json description, parse_json(device_to_json(device.device), "device"));
@@ -102,6 +97,12 @@ Result<Json> devices_json(const Container& container, const std::string& fleet, 
 }
 
 }  // namespace
+
+Result<std::vector<NamedDevice>> report_devices(const Container& container, const std::string& fleet,
+                                                const SocTable& table, const DeviceFlags& flags) {
+  if (fleet.empty()) return known_devices(all_candidates(container), flags, table);
+  return listed_devices(fleet, flags, table);
+}
 
 Result<Json> report_data(const Container& container, const std::string& fleet, const SocTable& table,
                          const DeviceFlags& flags) {

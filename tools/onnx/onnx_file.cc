@@ -57,6 +57,18 @@ Result<onnx::ModelProto> load_onnx(const std::string& path) {
   return model;
 }
 
+Result<onnx::ModelProto> parse_onnx(std::span<const std::byte> bytes, const std::string& name) {
+  if (bytes.size() > kMaxModelSize) {
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("{}: {} bytes; an ONNX model has at most {}", name, bytes.size(), kMaxModelSize)};
+  }
+  onnx::ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !looks_like_a_model(model)) {
+    return Error{ErrorCode::kMalformed, fmt::format("{}: not an ONNX model", name)};
+  }
+  return model;
+}
+
 Status save_onnx(const onnx::ModelProto& model, const std::string& path) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   if (out && model.SerializeToOstream(&out) && out.flush()) return Done{};

@@ -1,7 +1,9 @@
 // Reads and writes ONNX files as protobuf messages. Only the files that include this one use the onnx classes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <onnx/onnx_pb.h>
@@ -12,6 +14,9 @@ namespace fatctx::tools {
 
 // Reads a model. Errors: not_found, not_regular_file, malformed (not an ONNX model), limit_exceeded (2 GiB).
 [[nodiscard]] Result<onnx::ModelProto> load_onnx(const std::string& path);
+
+// Parses a model. `name` is its name in errors. Errors: malformed, limit_exceeded.
+[[nodiscard]] Result<onnx::ModelProto> parse_onnx(std::span<const std::byte> bytes, const std::string& name);
 
 // Writes a model. Errors: io.
 [[nodiscard]] Status save_onnx(const onnx::ModelProto& model, const std::string& path);

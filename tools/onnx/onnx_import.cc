@@ -473,6 +473,14 @@ std::string element_type_name(int onnx) {
   return std::string(type->dtype ? dtype_name(*type->dtype) : type->name);
 }
 
+std::uint32_t element_type_bits(std::string_view name) noexcept {
+  const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes), [&](const auto& row) {
+    return (row.dtype ? dtype_name(*row.dtype) : row.name) == name;
+  });
+  if (found == std::end(kElementTypes)) return 0;
+  return found->dtype ? dtype_bits(*found->dtype) : found->bits;
+}
+
 int onnx_element_type(DType dtype) noexcept {
   const auto* found = std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
                                    [&](const auto& row) { return row.dtype == dtype; });

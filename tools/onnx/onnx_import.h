@@ -1,6 +1,7 @@
 // Reads the weights, inputs and outputs of an ONNX model. Few files use the onnx classes: onnx_file.h, onnx_hoist.h,
-// onnx_import.cc, onnx_operators.cc, onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and
-// onnx_wrapper.cc, which write models around context binaries. Nothing here checks or runs the model.
+// onnx_import.cc, onnx_operators.cc, onnx_infer.cc and onnx_look.cc with onnx_walk.h, which list nodes and shapes,
+// onnx_shapes.cc, which writes models with fixed sizes, and onnx_whole.cc and onnx_wrapper.cc, which write models
+// around context binaries. Nothing here checks or runs the model.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fatctx/base/result.h"
@@ -43,6 +45,9 @@ struct OnnxInitializer {
 
 // Returns the name of an element type by ONNX's number: "uint8".
 [[nodiscard]] std::string element_type_name(int onnx);
+
+// Returns the bits of an element of the type with this name; 0: not known, or no fixed size.
+[[nodiscard]] std::uint32_t element_type_bits(std::string_view name) noexcept;
 
 // Returns ONNX's number of an element type.
 [[nodiscard]] int onnx_element_type(DType dtype) noexcept;

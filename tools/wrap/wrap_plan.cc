@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/json.h"
 #include "tools/cli/flag_words.h"
 #include "tools/facts/io_quant.h"
 #include "tools/onnx/ep_context_facts.h"
@@ -20,9 +21,8 @@ namespace {
 
 constexpr std::string_view kQnn = "QNNExecutionProvider";
 constexpr std::string_view kOpenVino = "OpenVINOExecutionProvider";
-template <typename Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
+std::optional<std::int64_t> whole_number_of(std::string_view text) {
+  std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
@@ -34,7 +34,7 @@ std::optional<std::vector<std::int64_t>> shape_of(std::string_view text) {
   if (text.empty()) return shape;
   for (std::size_t from = 0;;) {
     const std::size_t to = std::min(text.find(',', from), text.size());
-    const auto size = number_of<std::int64_t>(text.substr(from, to - from));
+    const auto size = whole_number_of(text.substr(from, to - from));
     if (!size || *size < -1) return std::nullopt;
     shape.push_back(*size);
     if (to == text.size()) return shape;
@@ -45,13 +45,13 @@ std::optional<std::vector<std::int64_t>> shape_of(std::string_view text) {
 Result<TensorQuantisation> quantisation_of(const std::string& flag, std::string_view words_text) {
   FATCTX_ASSIGN(auto words, flag_words(flag, words_text, {"scale", "zero_point"}));
   TensorQuantisation made;
-  const auto scale = number_of<double>(words["scale"]);
+  const auto scale = real_number(words["scale"]);
   if (!scale || !std::isfinite(*scale) || *scale <= 0) {
     return invalid_argument(fmt::format("{}: scale=\"{}\" is not a number above 0", flag, words["scale"]));
   }
   made.scale = *scale;
   if (words["zero_point"].empty()) return made;
-  const auto zero_point = number_of<std::int64_t>(words["zero_point"]);
+  const auto zero_point = whole_number_of(words["zero_point"]);
   if (!zero_point) {
     return invalid_argument(fmt::format("{}: zero_point=\"{}\" is not a whole number", flag, words["zero_point"]));
   }

@@ -48,6 +48,7 @@ enum class ErrorCode : std::int32_t {
   kTimedOut = 34,
   kInvalidConfig = 35,
   kCopyNotAllowed = 36,
+  kNotPresent = 37,
 };
 
 // Returns the word that texts, JSON and docs/errors.md use: "checksum_mismatch". Static storage.

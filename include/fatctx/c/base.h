@@ -34,7 +34,8 @@ typedef struct fatctx_version {
 } fatctx_version;
 
 // Called from time to time; a result other than 0 stops the work, which then answers cancelled and leaves nothing
-// behind.
+// behind. Work that reads the bytes more than once, as packing does, begins again at 0 for each pass, with the total of
+// that pass.
 typedef int32_t (*fatctx_progress)(void* user, uint64_t done_bytes, uint64_t total_bytes);
 // Called when the library no longer needs a caller's memory, or the `user` of callbacks that it holds, on the thread
 // that gives up the last share. Null if the caller does not need the call. Not called if the function it was given to

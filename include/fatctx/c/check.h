@@ -28,6 +28,7 @@ typedef struct fatctx_verify_report {
   uint64_t finding_count;  // 0: whole
   uint32_t signed_file;
   uint32_t signature_verified;  // as in fatctx_open_report
+  uint64_t absent_bytes;        // of the findings: bytes of the file that are not present
 } fatctx_verify_report;
 // Check a whole file, or one record of it. Damage is a finding, not an error: look at `report`, which is required. The
 // second takes a path, and also reports damage that keeps the file from being opened. `progress` is called on the
@@ -71,7 +72,8 @@ FATCTX_API int32_t fatctx_sign_container(const char* path, const char* key_path,
                                          const fatctx_sign_options* options, fatctx_sign_report* report,
                                          fatctx_error* error);
 
-// Repair: damaged copies of metadata are rewritten in place from their good copies.
+// Repair: damaged copies of metadata are rewritten in place from their good copies, and what the file has no copy of
+// from other containers.
 
 // Takes one restored range: "slot A1", and its offset and size in the file. `what` is valid during the call only.
 typedef void (*fatctx_restored)(void* user, fatctx_text what, uint64_t file_offset, uint64_t size);
@@ -81,9 +83,16 @@ typedef struct fatctx_repair_options {
   uint32_t dry_run;          // say what would be done; opens the file for reading and takes no lock; 0
   uint32_t threads;          // as fatctx_verify_options.threads
   fatctx_restored restored;  // called for each range when everything is done
-  fatctx_finding finding;    // called for each damage that nothing in the file can undo
+  fatctx_finding finding;    // called for each damage that neither the file nor `from` can undo
   fatctx_progress progress;  // called by the final check; stopping it keeps the restored ranges
   void* user;                // for all of them
+  // Paths of containers with equal bytes, at any place of them; asked in this order. One that cannot be used is left
+  // out. Payload that is damaged or absent comes from them, and leaf hashes and tables of contents. Null: none.
+  const char* const* from;
+  uint64_t from_count;
+  // Its trusted_keys and minimum_generation are for the damaged file, the rest is not read: with keys, each byte from
+  // `from` must match the signed SHA-256. Null: defaults.
+  const fatctx_open_options* open;
 } fatctx_repair_options;
 typedef struct fatctx_repair_report {
   uint32_t struct_size;
@@ -92,10 +101,12 @@ typedef struct fatctx_repair_report {
   uint64_t restored_count;
   uint64_t finding_count;  // 0: the file is whole
   uint64_t checked_bytes;
+  uint64_t lacking_bytes;  // size of the leaves of payload that were damaged or absent; 0 without `from`
 } fatctx_repair_report;
-// Restores metadata that has a good copy, and leaf hashes that the payload proves; never payload. Each range is written
-// and synced before the next, then everything is read again. Takes the file's write lock; `path` must not be a link. A
-// sealed file without damage is not written to. `report` is required.
+// Restores metadata that has a good copy, leaf hashes that the payload proves, and what `from` has. Bytes whose hashes
+// are right are never written. Each range is written and synced before the next (payload in batches), then everything
+// is read again. Takes the file's write lock; `path` must not be a link. A sealed file without damage is not written
+// to. `report` is required.
 // Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and a range needs
 //         restoring), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a
 //         file that does not open.

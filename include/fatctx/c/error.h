@@ -45,7 +45,8 @@ enum {
   FATCTX_ERROR_BACKEND_RESTARTED = 33,
   FATCTX_ERROR_TIMED_OUT = 34,
   FATCTX_ERROR_INVALID_CONFIG = 35,
-  FATCTX_ERROR_COPY_NOT_ALLOWED = 36
+  FATCTX_ERROR_COPY_NOT_ALLOWED = 36,
+  FATCTX_ERROR_NOT_PRESENT = 37
 };
 
 // An error, in the caller's memory. If struct_size is smaller than this struct, the fields that fit as a whole are

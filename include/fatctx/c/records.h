@@ -65,12 +65,25 @@ typedef struct fatctx_info_parts {  // requested parts besides file and records
   uint32_t tensors_of;  // id of a weight blob; 0, which is none
   uint32_t sharing;     // 0; the sharing of records, actual and possible: reads and verifies the payload
   uint32_t extents;     // 0; the place of everything in the file: header, tables, segments, leaf hashes, slices
+  uint32_t present;     // 0; reads payload to find absent bytes, as fatctx_container_absent() does
 } fatctx_info_parts;
 // Writes file, records and their description as JSON, schema "fatctx.info/1". `parts`: null for none of them.
 // Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors; with sharing also
 //         changed, truncated, limit_exceeded (records that together are more than 64 times as large as their file).
 FATCTX_API int32_t fatctx_container_info_json(fatctx_container container, const fatctx_info_parts* parts, char* buffer,
                                               size_t capacity, size_t* size, fatctx_error* error);
+
+typedef struct fatctx_file_range {  // bytes of the file; this struct never changes
+  uint64_t offset;
+  uint64_t size;
+} fatctx_file_range;
+// Writes the ranges of the file that a partial container should have and does not: those that one record needs, or with
+// `record_id` 0 all of them, ascending. The first `capacity` of them go into `ranges`, their number into `count`.
+// `ranges` may be null if `capacity` is 0. Without `read_payload` only holes of the file count, and no payload is read;
+// with it, about a page of each 64 KiB is, and zeros count too. Errors: not_found, truncated, io.
+FATCTX_API int32_t fatctx_container_absent(fatctx_container container, uint32_t record_id, uint32_t read_payload,
+                                           fatctx_file_range* ranges, uint64_t capacity, uint64_t* count,
+                                           fatctx_error* error);
 
 // Takes the next bytes of a stream, valid during the call only; a result other than 0 stops it: cancelled.
 typedef int32_t (*fatctx_sink)(void* user, const void* bytes, uint64_t size);

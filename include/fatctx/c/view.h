@@ -16,7 +16,8 @@ typedef struct fatctx_view {
 } fatctx_view;
 
 // Make views of a record's bytes, checked by the open policy before they are handed out.
-// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
+// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, not_present (a partial file does
+// not have the bytes), io, truncated, changed.
 FATCTX_API int32_t fatctx_container_acquire(fatctx_container container, uint32_t record_id, fatctx_view* view,
                                             fatctx_error* error);
 FATCTX_API int32_t fatctx_container_acquire_name(fatctx_container container, const char* name, fatctx_view* view,

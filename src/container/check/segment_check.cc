@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "container/format/copy_out.h"
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
 #include "container/sharing/parallel.h"
@@ -27,7 +28,7 @@ std::uint64_t bytes_of(const Segment& segment, LeafRange leaves) {
 class Checker {
  public:
   Checker(const mapping::OsFile& file, const Toc& toc, std::span<const SegmentWork> work, LeafHash which,
-          CheckProgress& progress)
+          WorkProgress& progress)
       : file_(file), toc_(toc), work_(work), which_(which), progress_(progress) {}
 
   Result<std::vector<SegmentOutcome>> run(unsigned threads) {
@@ -71,15 +72,17 @@ class Checker {
     auto leaves = read_leaves(file_, toc_, segment, which_, part.leaves);
     if (!leaves.ok()) {
       const ErrorCode code = leaves.error().code;
-      if (code != ErrorCode::kChecksumMismatch && code != ErrorCode::kTruncated) return std::move(leaves).error();
+      if (code != ErrorCode::kChecksumMismatch && code != ErrorCode::kTruncated && code != ErrorCode::kNotPresent) {
+        return std::move(leaves).error();
+      }
       outcome.leaves_damaged = std::move(leaves).error();
-      return Done{};
+      return code == ErrorCode::kNotPresent ? find_zeros(segment, part.leaves, outcome) : Done{};
     }
     Hasher whole;
     Sha256 whole_sha256;
     const bool sha256_too = part.whole_hash && which_ != LeafHash::kXxh3;
     const auto look = [&](std::uint64_t leaf, ByteView bytes, bool good) {
-      if (!good) add_leaf(outcome.damaged, leaf);
+      if (!good) add_leaf(all_zero(bytes) ? outcome.absent : outcome.damaged, leaf);
       if (part.whole_hash) whole.update(bytes);
       if (sha256_too) whole_sha256.update(bytes);
     };
@@ -88,6 +91,14 @@ class Checker {
     if (part.whole_hash) outcome.hash = whole.digest();
     if (sha256_too) outcome.sha256 = whole_sha256.digest();
     return Done{};
+  }
+
+  // Counts zeros as absent where the leaf hashes are absent too.
+  Status find_zeros(const Segment& segment, LeafRange leaves, SegmentOutcome& outcome) {
+    const auto look = [&](std::uint64_t leaf, ByteView bytes, bool) {
+      if (all_zero(bytes)) add_leaf(outcome.absent, leaf);
+    };
+    return look_at_leaves(file_, segment, {}, leaves, look, [this](std::uint64_t size) { return progress_.add(size); });
   }
 
   Status hash_whole(const Segment& segment, bool sha256_too, SegmentOutcome& outcome) {
@@ -112,6 +123,16 @@ class Checker {
     }
   }
 
+  static void add_ranges(std::vector<LeafRange>& to, const std::vector<LeafRange>& from) {
+    for (const LeafRange range : from) {
+      if (!to.empty() && to.back().end == range.first) {
+        to.back().end = range.end;
+      } else {
+        to.push_back(range);
+      }
+    }
+  }
+
   std::vector<SegmentOutcome> joined() {
     std::vector<SegmentOutcome> outcomes(work_.size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -120,13 +141,8 @@ class Checker {
       if (from.leaves_damaged) to.leaves_damaged = std::move(from.leaves_damaged);
       if (from.hash) to.hash = from.hash;
       if (from.sha256) to.sha256 = from.sha256;
-      for (const LeafRange range : from.damaged) {
-        if (!to.damaged.empty() && to.damaged.back().end == range.first) {
-          to.damaged.back().end = range.end;
-        } else {
-          to.damaged.push_back(range);
-        }
-      }
+      add_ranges(to.damaged, from.damaged);
+      add_ranges(to.absent, from.absent);
     }
     return outcomes;
   }
@@ -135,7 +151,7 @@ class Checker {
   const Toc& toc_;
   const std::span<const SegmentWork> work_;
   const LeafHash which_;
-  CheckProgress& progress_;
+  WorkProgress& progress_;
   std::vector<Part> parts_;
   std::vector<SegmentOutcome> parts_outcomes_;
 };
@@ -144,7 +160,7 @@ class Checker {
 
 Result<std::vector<SegmentOutcome>> check_segments(const mapping::OsFile& file, const Toc& toc,
                                                    std::span<const SegmentWork> work, LeafHash which, unsigned threads,
-                                                   CheckProgress& progress) {
+                                                   WorkProgress& progress) {
   return Checker(file, toc, work, which, progress).run(threads);
 }
 

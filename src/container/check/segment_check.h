@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "container/check/check_progress.h"
 #include "container/read/leaves.h"
 #include "container/read/parse.h"
+#include "container/sharing/work_progress.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -20,10 +20,13 @@ struct SegmentWork {
 };
 
 struct SegmentOutcome {
-  std::optional<Error> leaves_damaged;  // its leaf hashes do not match the table; no payload was compared
+  std::optional<Error> leaves_damaged;  // its leaf hashes do not match the table, or are not present; no payload was
+                                        // compared
   std::vector<LeafRange> damaged;       // leaves that do not match: ascending, adjacent ones joined
-  std::optional<Hash128> hash;          // of a LEAVES segment, and with whole_hash
-  std::optional<DiskSha256> sha256;     // with whole_hash, if SHA-256 is used
+  // The same of leaves that are zeros and should not be. If the leaf hashes are not present, of all that are zeros.
+  std::vector<LeafRange> absent;
+  std::optional<Hash128> hash;       // of a LEAVES segment, and with whole_hash
+  std::optional<DiskSha256> sha256;  // with whole_hash, if SHA-256 is used
 };
 
 // Returns one outcome per item of `work`, the same for any number of threads. `which` as for read_leaves(), but not
@@ -31,6 +34,6 @@ struct SegmentOutcome {
 // Errors: truncated, io, no_resource, cancelled.
 [[nodiscard]] Result<std::vector<SegmentOutcome>> check_segments(const mapping::OsFile& file, const Toc& toc,
                                                                  std::span<const SegmentWork> work, LeafHash which,
-                                                                 unsigned threads, CheckProgress& progress);
+                                                                 unsigned threads, WorkProgress& progress);
 
 }  // namespace fatctx::container

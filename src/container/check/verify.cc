@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "container/check/check_progress.h"
+#include "container/check/leaf_parts.h"
 #include "container/check/segment_check.h"
 #include "container/format/copy_out.h"
 #include "container/format/crypto.h"
@@ -23,6 +23,7 @@
 #include "container/read/tensor_table.h"
 #include "container/read/work_budget.h"
 #include "container/sharing/parallel.h"
+#include "container/sharing/work_progress.h"
 
 namespace fatctx::container {
 namespace {
@@ -43,27 +44,28 @@ class Findings {
     flush();
     report_.findings.push_back({std::move(error)});
   }
-  void damaged(ByteRange range, const std::string& what, std::optional<std::uint32_t> record_id) {
-    if (pending_ && pending_->what == what && pending_->range.offset + pending_->range.size == range.offset) {
+  void leaves(ByteRange range, bool absent, const std::string& what, std::optional<std::uint32_t> record_id) {
+    if (absent) report_.absent_bytes += range.size;
+    if (pending_ && pending_->what == what && pending_->absent == absent &&
+        pending_->range.offset + pending_->range.size == range.offset) {
       pending_->range.size += range.size;
       return;
     }
     flush();
-    pending_ = Pending{range, what, record_id};
+    pending_ = Pending{range, absent, what, record_id};
   }
   void flush() {
     if (!pending_) return;
-    report_.findings.push_back(
-        {Error{ErrorCode::kChecksumMismatch,
-               fmt::format("{}: bytes {:#x} to {:#x} of the file are damaged", pending_->what, pending_->range.offset,
-                           pending_->range.offset + pending_->range.size),
-               {.file_offset = pending_->range.offset, .record_id = pending_->record_id, .rule = "F26"}}});
+    Error error = in_context(leaf_error(pending_->range, pending_->absent), pending_->what);
+    error.where.record_id = pending_->record_id;
+    report_.findings.push_back({std::move(error)});
     pending_.reset();
   }
 
  private:
   struct Pending {
     ByteRange range;
+    bool absent = false;
     std::string what;
     std::optional<std::uint32_t> record_id;
   };
@@ -118,6 +120,7 @@ class Verifier {
     allow_work(toc);
     take_signature(header, toc);
     if (options_.range) return range_of_record(toc, record, *options_.range);
+    one_part_ = true;
     const RecordForm& form = toc.forms[toc.index_of(record)];
     FATCTX_ASSIGN(const std::vector<SegmentLeaves> leaves, leaves_of(toc, record, {0, record.size_bytes}));
     total_ = record.slice_count == 1 ? record.stored_bytes : bytes_of(toc, leaves);  // slices may share leaves
@@ -230,6 +233,7 @@ class Verifier {
   }
 
   Status check_part(const Toc& toc, const std::vector<SegmentLeaves>& leaves) {
+    one_part_ = true;
     total_ = bytes_of(toc, leaves);
     expect_total();
     return check_leaves(toc, leaves);
@@ -407,6 +411,33 @@ class Verifier {
     return Done{};
   }
 
+  static bool absent_leaf_hashes(const SegmentOutcome& outcome) {
+    return outcome.leaves_damaged && outcome.leaves_damaged->code == ErrorCode::kNotPresent;
+  }
+
+  // Adds a finding for a LEAVES segment that does not match its own hash: by the leaf ranges in it, for parts that are
+  // not present, else as a whole.
+  Status judge_leaves_segment(const Toc& toc, std::uint32_t index) {
+    FATCTX_ASSIGN(const std::vector<LeavesPart> parts, parts_of_leaves_segment(file_, toc, index));
+    bool absent = false;
+    bool damaged = false;
+    for (const LeavesPart& part : parts) {
+      absent = absent || part.state == PartState::kAbsent;
+      damaged = damaged || part.state == PartState::kDamaged;
+    }
+    if (damaged || !absent) {
+      findings_.add(Error{ErrorCode::kChecksumMismatch,
+                          "the segment of leaf hashes is damaged",
+                          {.file_offset = toc.segments[index].offset, .rule = "F26"}});
+      return Done{};
+    }
+    for (const LeavesPart& part : parts) {
+      if (part.state == PartState::kAbsent) findings_.leaves(part.in_file, true, "leaf hashes", std::nullopt);
+    }
+    findings_.flush();
+    return Done{};
+  }
+
   std::vector<const RecordInfo*> whole_records_of(const Toc& toc, std::uint32_t segment) const {
     const auto [first, last] =
         std::equal_range(whole_segments_.begin(), whole_segments_.end(), WholeSegment{segment, {}},
@@ -422,28 +453,32 @@ class Verifier {
                        std::span<const RecordInfo* const> records, bool also_after_damage) {
     const Segment& segment = toc.segments[index];
     if (segment.kind == SegmentKind::kLeaves) {
-      if (outcome.hash != segment.leaves_hash) {
-        findings_.add(Error{ErrorCode::kChecksumMismatch,
-                            "the segment of leaf hashes is damaged",
-                            {.file_offset = segment.offset, .rule = "F26"}});
-      }
-      return Done{};
+      return outcome.hash == segment.leaves_hash ? Status(Done{}) : judge_leaves_segment(toc, index);
     }
     std::optional<std::uint32_t> record_id;
-    if (outcome.leaves_damaged) {
+    // In a check of the whole file, absent leaf hashes are a finding about their LEAVES segment.
+    if (outcome.leaves_damaged && (one_part_ || !absent_leaf_hashes(outcome))) {
       Error error = in_context(*outcome.leaves_damaged, owners(toc, index, record_id));
       error.where.record_id = record_id;
       findings_.add(std::move(error));
     }
-    if (!outcome.damaged.empty()) {  // the name is looked up only now: that takes a walk over all records
-      const std::string what = owners(toc, index, record_id);
-      for (const LeafRange leaves : outcome.damaged) {
+    if (!outcome.damaged.empty() || !outcome.absent.empty()) {
+      const std::string what = owners(toc, index, record_id);  // only now: that takes a walk over all records
+      const auto report = [&](LeafRange leaves, bool absent) {
         const std::uint64_t first = leaves.first << kLeafLog2;
         const std::uint64_t end = std::min(leaves.end << kLeafLog2, segment.size);
-        findings_.damaged({segment.offset + first, end - first}, what, record_id);
-      }
+        findings_.leaves({segment.offset + first, end - first}, absent, what, record_id);
+      };
+      for (const LeafRange leaves : outcome.damaged) report(leaves, false);
+      for (const LeafRange leaves : outcome.absent) report(leaves, true);
       findings_.flush();
     }
+    if (absent_leaf_hashes(outcome)) {
+      absent_.push_back({index, {0, segment.leaf_count()}});
+    } else {
+      for (const LeafRange leaves : outcome.absent) absent_.push_back({index, leaves});
+    }
+    if (!outcome.absent.empty() || absent_leaf_hashes(outcome)) return Done{};  // whole hashes say no more
     const bool damaged = outcome.leaves_damaged || !outcome.damaged.empty();
     if (damaged && !also_after_damage) return Done{};
     for (const RecordInfo* record : records) {
@@ -519,6 +554,19 @@ class Verifier {
                      record);
   }
 
+  // Returns whether leaves of the record are not present. They have a finding then, and the hash of the record says no
+  // more. Not for a recipe, which may leave out parts of its sources: making it tells.
+  bool has_absent_bytes(const Toc& toc, const RecordInfo& record) const {
+    if (absent_.empty() || record.recipe) return false;
+    const std::vector<SegmentLeaves> leaves = leaves_under(toc, record);
+    return std::any_of(leaves.begin(), leaves.end(), [&](const SegmentLeaves& run) {
+      const auto at = std::partition_point(absent_.begin(), absent_.end(), [&](const SegmentLeaves& absent) {
+        return absent.segment < run.segment || (absent.segment == run.segment && absent.range.end <= run.range.first);
+      });
+      return at != absent_.end() && at->segment == run.segment && at->range.first < run.range.end;
+    });
+  }
+
   Status check_record_hash(const Toc& toc, const RecordInfo& record) {
     std::vector<Error> found;
     FATCTX_TRY(look_at_hash(toc, record, *budget_, found));
@@ -527,7 +575,7 @@ class Verifier {
   }
 
   Status look_at_hash(const Toc& toc, const RecordInfo& record, const WorkBudget& budget, std::vector<Error>& found) {
-    if (!record.supported) return Done{};
+    if (!record.supported || has_absent_bytes(toc, record)) return Done{};
     if (record.codec != Codec::kNone || record.recipe) return look_at_made(toc, record, budget, found);
     auto allowed = budget.make(record.size_bytes);
     if (!allowed.ok()) return in_record(std::move(allowed).error(), record);
@@ -555,6 +603,7 @@ class Verifier {
     }
     Error error = std::move(status).error();
     if (error.code == ErrorCode::kChecksumMismatch && error.where.rule != "F37") return Done{};
+    if (error.code == ErrorCode::kNotPresent) return Done{};
     return found_or_failure(in_record(std::move(error), record), found);
   }
 
@@ -568,12 +617,14 @@ class Verifier {
   // Checks descriptions and tensor tables, which an open does not parse.
   Status look_at_meaning(const Toc& toc, const RecordInfo& record, const WorkBudget& budget,
                          std::vector<Error>& found) {
-    if (!record.supported) return Done{};
+    if (!record.supported || has_absent_bytes(toc, record)) return Done{};
     if (record.type != RecordType::kDescription && record.type != RecordType::kTensorTable) return Done{};
     auto read = read_metadata_record(file_, toc, record, budget);
     if (!read.ok()) {
       const ErrorCode code = read.error().code;
-      if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec) return Done{};  // already a finding
+      if (code == ErrorCode::kChecksumMismatch || code == ErrorCode::kCodec || code == ErrorCode::kNotPresent) {
+        return Done{};  // already a finding
+      }
       // The damage is already a finding as well.
       if (record.recipe && !is_failure(read.error())) return Done{};
       return found_or_failure(std::move(read).error(), found);
@@ -631,11 +682,13 @@ class Verifier {
   const std::uint64_t max_made_bytes_;
   VerifyReport& report_;
   Findings findings_;
-  CheckProgress progress_;
+  WorkProgress progress_;
   std::optional<WorkBudget> budget_;  // set before anything is made
   unsigned threads_ = 1;
+  bool one_part_ = false;  // LEAVES segments are not checked by themselves
   std::uint64_t total_ = 0;
   LeafHash leaf_hash_ = LeafHash::kXxh3;
+  std::vector<SegmentLeaves> absent_;      // leaves that are not present, ascending
   std::set<std::uint64_t> last_granules_;  // by offset of the byte after the record
   struct WholeSegment {
     std::uint32_t segment = 0;

@@ -107,6 +107,11 @@ void find_oddities(const Metadata& metadata, Contents& contents) {
     info.findings.push_back(name.empty() ? "the metadata lists a context binary without a name"
                                          : fmt::format("the metadata lists \"{}\", which does not exist", name));
   }
+  if (metadata.left_out_facts != 0) {
+    info.findings.push_back(
+        fmt::format("the metadata is not shown whole: {} too long, too many, or not UTF-8",
+                    metadata.left_out_facts == 1 ? "a fact is" : fmt::format("{} facts are", metadata.left_out_facts)));
+  }
   if (metadata.undescribed_graphs != 0) {
     info.findings.push_back(fmt::format(
         "inputs, outputs and facts of {} are not taken over: {}",
@@ -193,6 +198,7 @@ Result<Contents> read_contents(const mapping::OsFile& file, std::uint64_t file_s
     info.findings.emplace_back("there is no entry \"dlc.metadata\": targets are not known");
   }
   info.written_at = metadata.written_at;
+  info.facts = std::move(metadata.facts);
   std::map<std::size_t, const CacheFacts*> facts_of;
   for (const CacheFacts& facts : metadata.caches) {
     const std::size_t entry = index.find(facts.entry)->second;

@@ -49,6 +49,7 @@ std::string to_json(const std::string& file, const DlcInfo& info) {
                      {"file", file},
                      {"size_bytes", info.file_size},
                      {"written_at", info.written_at.empty() ? Json() : Json(info.written_at)},
+                     {"options", container::options_json(info.facts)},
                      {"entries", std::move(entries)},
                      {"context_binaries", std::move(socs)},
                      {"findings", info.findings}});

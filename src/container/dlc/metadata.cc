@@ -11,6 +11,7 @@
 #include "base/json_tree.h"
 #include "container/dlc/archive.h"
 #include "container/dlc/qnn_graph.h"
+#include "container/dlc/said_facts.h"
 #include "container/format/names.h"
 
 namespace fatctx::container::dlc {
@@ -312,7 +313,8 @@ class Describer {
 // Takes further facts of a row, under the names that it has for them.
 void take_row_facts(const Json& row, CacheFacts& facts) {
   if (row.members() == nullptr) return;
-  constexpr std::string_view kKeys[] = {"backendid", "backendapiversion", "socversion", "contextblobsize", "timestamp"};
+  constexpr std::string_view kKeys[] = {"backendid",       "backendapiversion", "socversion",
+                                        "contextblobsize", "timestamp",         "hwinfoblobversion"};
   for (const auto& [key, value] : *row.members()) {
     const std::string field = folded(key);
     if (std::find(std::begin(kKeys), std::end(kKeys), field) == std::end(kKeys)) continue;
@@ -374,6 +376,28 @@ void read_row(const Json& row, const Names& entries, Describer& describer, Metad
   metadata.caches.push_back(std::move(facts));
 }
 
+// Takes everything that is said of the archive as a whole: all but the rows and the relations.
+void take_facts_of_text(const Json& json, Metadata& metadata) {
+  SaidFacts said;
+  if (json.members() == nullptr) return;
+  for (const auto& [key, value] : *json.members()) {
+    const std::string name = folded(key);
+    if (name == "cachelist" || name == "relations") continue;
+    if (name != "header" || value.members() == nullptr) {
+      said.add_member(key, value);
+      continue;
+    }
+    for (const auto& [inner, fact] : *value.members()) {
+      if (folded(inner) == "timestamp" && metadata.written_at.empty()) metadata.written_at = text_fact(fact);
+      if (folded(inner) != "timestamp" || metadata.written_at.empty()) {
+        said.add_member(fmt::format("{}.{}", key, inner), fact);
+      }
+    }
+  }
+  metadata.left_out_facts = said.left_out();
+  metadata.facts = said.take();
+}
+
 std::vector<std::string> mentioned(const Json& relation, const Names& entries) {
   Names found;
   walk(relation, [&](const std::string& key, const Json& value) {
@@ -433,9 +457,16 @@ std::string cut_lines(std::string_view text, const Names& dropped) {
 Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, const Names& entries) {
   FATCTX_TRY(check_size(text, offset));
   Metadata metadata;
-  if (!looks_like_json(text)) return metadata;
+  if (!looks_like_json(text)) {
+    SaidFacts said;
+    said.add_lines(text);
+    metadata.left_out_facts = said.left_out();
+    metadata.facts = said.take();
+    return metadata;
+  }
   metadata.json = true;
   FATCTX_ASSIGN(const Json json, parse_json(text, offset));
+  take_facts_of_text(json, metadata);
   const Json* rows = member(json, "cachelist");
   if (rows != nullptr && rows->items() == nullptr) {
     return Error{ErrorCode::kMalformed, "dlc: \"cacheList\" of the metadata is not a list", {.file_offset = offset}};
@@ -449,9 +480,6 @@ Result<Metadata> parse_metadata(std::string_view text, std::uint64_t offset, con
   if (rows != nullptr) {
     Describer describer(metadata);
     for (const Json& row : *rows->items()) read_row(row, entries, describer, metadata);
-  }
-  if (const Json* header = member(json, "header")) {
-    if (const Json* time = member(*header, "timestamp")) metadata.written_at = text_fact(*time);
   }
   Names seen;
   for (const CacheFacts& facts : metadata.caches) {

@@ -49,6 +49,8 @@ struct Metadata {
   std::vector<std::string> missing;                 // names of context binaries without an entry
   std::vector<std::vector<std::string>> relations;  // each: entries that are mentioned together
   std::string written_at;                           // when the text was written, in its own words
+  std::vector<DescribedOption> facts;               // further ones of the whole text, under its own keys
+  std::uint64_t left_out_facts = 0;                 // that are too large, too many or not UTF-8
   std::uint64_t undescribed_graphs = 0;             // whose inputs, outputs and facts are not taken over
   std::string first_undescribed;                    // which graph, of which binary, and why
 };

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <tuple>
 #include <utility>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "container/dlc/metadata.h"
 #include "container/dlc/qnn_graph.h"
+#include "container/dlc/said_facts.h"
 
 namespace fatctx {
 namespace {
@@ -19,6 +22,10 @@ namespace dlc = container::dlc;
 // The kinds of tensors that a converter lists.
 constexpr std::uint64_t kInput = 0;
 constexpr std::uint64_t kOutput = 1;
+constexpr std::uint64_t kStatic = 4;  // a weight
+
+constexpr std::string_view kOwnPackage = "qti.aisw";  // the package of the vendor's own operators
+constexpr std::size_t kLongestValue = 120;            // bytes of a parameter that are shown
 
 Result<Json> read_text(std::string_view text, const std::string& file) {
   JsonFault fault;
@@ -127,7 +134,110 @@ Status read_tensors(const JsonPlace& tensors, QnnGraphs& result) {
   return Done{};
 }
 
+// Returns everything that is said outside the graphs.
+std::vector<DescribedOption> facts_of(const Json& document) {
+  dlc::SaidFacts said;
+  if (document.members() == nullptr) return {};
+  for (const auto& [key, value] : *document.members()) {
+    if (key == "graph") continue;
+    if (key != "info" || value.members() == nullptr) {
+      said.add_member(key, value);
+      continue;
+    }
+    for (const auto& [inner, fact] : *value.members()) {
+      if (inner != "graphs" && inner != "contextTensors" && inner != "buildId") said.add_member(inner, fact);
+    }
+  }
+  return said.take();
+}
+
+// Returns the value without the names of its type and of its tensor: {"306": 1} is 1, and of a tensor the data.
+std::string parameter_words(const Json& value) {
+  const Json* inner = &value;
+  if (value.members() != nullptr && value.members()->size() == 1) inner = &value.members()->front().value;
+  if (const Json* const data = inner->find("data")) inner = data;
+  std::string words = inner->text() != nullptr ? *inner->text() : json_line(*inner);
+  if (words.size() <= kLongestValue) return words;
+  return fmt::format("{}... {} bytes", words.substr(0, whole_characters(words, kLongestValue)), words.size());
+}
+
+Result<std::vector<std::string>> names_at(const JsonPlace& node, std::string_view key) {
+  std::vector<std::string> names;
+  if (!node.has(key)) return names;
+  FATCTX_ASSIGN(const auto elements, node.at(key).elements());
+  for (const JsonPlace& element : elements) {
+    if (element.value().text() == nullptr) return element.wrong("a string");
+    names.push_back(*element.value().text());
+  }
+  return names;
+}
+
+// Returns the multiply-adds, which converters write as a number or as a text with digits; nothing for other texts.
+std::optional<std::uint64_t> macs_at(const JsonPlace& node) {
+  const Json* const said = node.value().find("macs_per_inference");
+  if (said == nullptr) return std::nullopt;
+  if (said->number() != nullptr) return *said->number();
+  const std::string* const text = said->text();
+  if (text == nullptr || text->size() > 18) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* const end = text->data() + text->size();
+  const auto read = std::from_chars(text->data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+Result<QnnNode> read_node(const JsonPlace& place, std::string name) {
+  if (!place.is_object()) return place.wrong("an object that describes a node");
+  QnnNode node;
+  node.name = std::move(name);
+  FATCTX_ASSIGN(const JsonPlace type, place.required("type"));
+  FATCTX_ASSIGN(node.op, type.text());
+  const Json* const package = place.value().find("package");
+  if (package != nullptr && package->text() != nullptr && !package->text()->empty() &&
+      *package->text() != kOwnPackage) {
+    node.op = *package->text() + ":" + node.op;
+  }
+  FATCTX_ASSIGN(node.inputs, names_at(place, "input_names"));
+  FATCTX_ASSIGN(node.outputs, names_at(place, "output_names"));
+  for (const char* const list : {"scalar_params", "tensor_params"}) {
+    const Json* const parameters = place.value().find(list);
+    if (parameters == nullptr || parameters->members() == nullptr) continue;
+    for (const auto& [key, value] : *parameters->members()) {
+      node.parameters.push_back({key, parameter_words(value), std::string(dlc::kQnnOwner)});
+    }
+  }
+  node.macs = macs_at(place);
+  return node;
+}
+
 }  // namespace
+
+Result<QnnNodes> nodes_from_qnn_json(std::string_view text, const std::string& file) {
+  FATCTX_ASSIGN(const Json json, read_text(text, file));
+  const JsonPlace root(file, json);
+  if (!root.has("graph") || !root.at("graph").has("nodes")) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{}: no graph.nodes, which a converter writes; the JSON of a context binary states no "
+                             "operators",
+                             file)};
+  }
+  const JsonPlace graph = root.at("graph");
+  const JsonPlace nodes = graph.at("nodes");
+  if (!nodes.is_object()) return nodes.wrong("an object with a member for each node");
+  QnnNodes result;
+  for (const auto& [name, value] : *nodes.value().members()) {
+    FATCTX_ASSIGN(QnnNode node, read_node(nodes.member(name, value), name));
+    result.nodes.push_back(std::move(node));
+  }
+  if (!graph.has("tensors") || !graph.at("tensors").is_object()) return result;
+  const JsonPlace tensors = graph.at("tensors");
+  for (const auto& [name, value] : *tensors.value().members()) {
+    const Json* const kind = value.find("type");
+    if (kind != nullptr && kind->number() != nullptr && *kind->number() == kStatic) result.weights.insert(name);
+    auto tensor = dlc::read_qnn_tensor(tensors.member(name, value), dlc::kConverterWords, name);
+    if (tensor.ok()) result.tensors.push_back(std::move(tensor).value().described);
+  }
+  return result;
+}
 
 Result<QnnGraphs> graphs_from_qnn_json(std::string_view text, const std::string& file) {
   FATCTX_ASSIGN(const Json json, read_text(text, file));
@@ -136,6 +246,7 @@ Result<QnnGraphs> graphs_from_qnn_json(std::string_view text, const std::string&
     return root.has(key) && root.at(key).has(inside);
   };
   QnnGraphs result;
+  result.facts = facts_of(json);
   if (object_at("info", "graphs")) {
     FATCTX_TRY(read_graphs(root.at("info"), result));
   } else if (object_at("graph", "tensors")) {

@@ -234,7 +234,8 @@ struct Appender::Impl {
     FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
     const ContainerDescription described = start.description;
     start.present_candidates = candidates(gone, described);
-    FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack));
+    WorkProgress progress(pack.progress);
+    FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack, progress));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
     FATCTX_ASSIGN(plan.toc_size, toc_size_of(rows()));
@@ -244,8 +245,8 @@ struct Appender::Impl {
     FATCTX_TRY(clear_padding());
     FATCTX_TRY(file->allocate(plan.committed_end));
     FATCTX_TRY(write_slot_again(*file, header, header.pair));
-    FATCTX_TRY(copy_payload(plan, *file, pack.progress));
-    FATCTX_TRY(check_rebuilt(plan, *file, pack.threads));
+    FATCTX_TRY(copy_payload(plan, *file, progress));
+    FATCTX_TRY(check_rebuilt(plan, *file, pack.threads, progress));
     const TocRows final_rows = rows();
     FATCTX_ASSIGN(const std::vector<std::byte> toc, toc_bytes(final_rows));
     const GenerationFacts facts{.generation = header.generation + 1,

@@ -8,48 +8,25 @@
 #include <fmt/format.h>
 
 #include "container/check/verify.h"
+#include "container/edit/repair_sources.h"
 #include "container/edit/restore.h"
+#include "container/edit/restored_file.h"
+#include "container/edit/synced_file.h"
+#include "container/fetch/wanted_leaves.h"
 #include "container/format/hash.h"
 #include "container/read/open.h"
 #include "mapping/append_file.h"
-#include "mapping/read_only_file.h"
 
 namespace fatctx {
 
 namespace container {
 namespace {
 
-// A view of the file in its restored state; writes nothing.
-class RestoredFile final : public mapping::ReadOnlyFile {
- public:
-  RestoredFile(const mapping::OsFile& file, const std::vector<Restoration>& restorations)
-      : file_(file), restorations_(restorations) {}
-
-  Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
-    FATCTX_TRY(file_.read_at(offset, buffer));
-    for (const Restoration& restoration : restorations_) {
-      const ByteRange range = restoration.range;
-      const std::uint64_t first = std::max(offset, range.offset);
-      const std::uint64_t end = std::min(offset + buffer.size(), range.offset + range.size);
-      if (first >= end) continue;
-      FATCTX_ASSIGN(const std::vector<std::byte> bytes, bytes_of(file_, restoration));
-      const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(first - range.offset);
-      std::copy_n(from, end - first, buffer.begin() + static_cast<std::ptrdiff_t>(first - offset));
-    }
-    return Done{};
-  }
-  Result<mapping::FileIdentity> identity() const override { return file_.identity(); }
-
- private:
-  const mapping::OsFile& file_;
-  const std::vector<Restoration>& restorations_;
-};
-
 bool is_damage(ErrorCode code) { return code == ErrorCode::kChecksumMismatch || code == ErrorCode::kMalformed; }
 
-Result<OpenedToc> open_damaged(const mapping::OsFile& file) {
+Result<OpenedToc> open_damaged(const mapping::OsFile& file, const Trust& trust = {}) {
   FATCTX_ASSIGN(const mapping::FileIdentity identity, file.identity());
-  auto opened = read_toc(file, identity.size);
+  auto opened = read_toc(file, identity.size, trust);
   if (opened.ok() || !is_damage(opened.error().code)) return opened;
   Error error = std::move(opened).error();
   error.message += "; nothing in the file says what belongs there: fetch the file again";
@@ -125,28 +102,169 @@ void explain_lost_copies(VerifyReport& report) {
   }
 }
 
+// Returns the size that a file had before it was cut, if a source can bring the rest; else the present one.
+Result<std::uint64_t> size_before_cut(const mapping::OsFile& file, std::uint64_t size, RepairSources& sources) {
+  if (sources.none()) return size;
+  std::vector<std::byte> header(static_cast<std::size_t>(std::min<std::uint64_t>(size, kMostHeaderSize)));
+  FATCTX_TRY(file.read_at(0, header));
+  const auto end = committed_end_of(header, size);
+  if (!end.ok() || end.value() <= size || end.value() > kMaxFileSize) return size;
+  FATCTX_ASSIGN(const bool useful, sources.any_opens());
+  return useful ? end.value() : size;
+}
+
+// Gives a file its former size. Nobody has bytes there mapped, and none of them is right before it is restored.
+Status lengthen(mapping::OsFile& file, std::uint64_t size) {
+  const std::byte zero{0};
+  auto written = file.write_at(size - 1, ByteView(&zero, 1));
+  if (written.ok()) written = file.sync();
+  return written.ok() ? written : in_context(std::move(written).error(), "lengthening the file");
+}
+
+// Returns the leaves whose hashes are in the file: in pages, so that missing hashes hide no others.
+std::vector<SegmentLeaves> leaves_with_hashes(const mapping::OsFile& file, const Toc& toc) {
+  std::vector<SegmentLeaves> known;
+  const LeafHash which = toc.authenticated ? LeafHash::kBoth : LeafHash::kXxh3;
+  for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
+    const Segment& segment = toc.segments[i];
+    if (!segment.holds_payload()) continue;
+    for (std::uint64_t first = 0; first < segment.leaf_count(); first += kLeavesPerPage) {
+      const LeafRange page{first, std::min(segment.leaf_count(), first + kLeavesPerPage)};
+      if (read_leaves(file, toc, segment, which, page).ok()) known.push_back({i, page});
+    }
+  }
+  return known;
+}
+
+// Names ranges of payload by their records.
+class PayloadNames {
+ public:
+  explicit PayloadNames(const Toc& toc) {
+    for (const RecordInfo& record : toc.records) {
+      for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+        slices_.emplace_back(toc.in_file(toc.slices[toc.forms[toc.index_of(record)].first_slice + i]), &record);
+      }
+    }
+    std::stable_sort(slices_.begin(), slices_.end(),
+                     [](const auto& a, const auto& b) { return a.first.offset < b.first.offset; });
+  }
+  // Returns text such as: payload of record 5 "weights". The record is the first that was found with bytes there.
+  [[nodiscard]] std::string of(ByteRange range) const {
+    auto next = std::partition_point(slices_.begin(), slices_.end(),
+                                     [&](const auto& slice) { return slice.first.offset <= range.offset; });
+    if (next != slices_.begin() && overlap(std::prev(next)->first, range).size != 0) --next;
+    if (next == slices_.end() || overlap(next->first, range).size == 0) return "payload";
+    return fmt::format("payload of record {} \"{}\"", next->second->id, next->second->name);
+  }
+
+ private:
+  std::vector<std::pair<ByteRange, const RecordInfo*>> slices_;  // by their first bytes
+};
+
+// Replaces leaves that are damaged or absent by those of the sources, or says what they promise.
+Status mend_payload(mapping::OsFile& file, const Toc& toc, RepairSources& sources, const RepairOptions& options,
+                    RepairReport& report) {
+  SyncedFile synced(file);
+  FATCTX_ASSIGN(WantedLeaves wanted, WantedLeaves::make(synced, toc, leaves_with_hashes(file, toc),
+                                                        toc.authenticated ? Proof::kAll : Proof::kWhatIsThere));
+  FATCTX_TRY(wanted.look_at_file(Wrong::kKeep));
+  ByteSet mended = wanted.missing();
+  report.lacking_bytes = mended.bytes();
+  const auto lacking = sources.take_leaves(toc, wanted, options.dry_run, options.mending);
+  if (!options.dry_run) FATCTX_TRY(synced.sync());
+  if (!lacking.ok()) return lacking.error();
+  for (const ByteRange& range : lacking.value().ranges()) mended.remove(range);
+  if (mended.empty()) return Done{};
+  const PayloadNames names(toc);
+  for (const Segment& segment : toc.segments) {
+    if (!segment.holds_payload()) continue;
+    for (const ByteRange& range : mended.within({segment.offset, segment.size})) {
+      report.restored.push_back({names.of(range), range});
+    }
+  }
+  return Done{};
+}
+
+// Leaves out what the sources of a dry run promise to bring: damage of payload, and of records made from it.
+void leave_out_promised(const RepairReport& report, std::vector<VerifyFinding>& findings) {
+  std::uint64_t promised = 0;
+  for (const RestoredRange& restored : report.restored) {
+    if (restored.what.starts_with("payload")) promised += restored.range.size;
+  }
+  if (promised == 0 || promised < report.lacking_bytes) return;
+  std::erase_if(findings, [](const VerifyFinding& finding) {
+    return finding.error.where.record_id || finding.error.where.rule == "F26";
+  });
+}
+
 }  // namespace
 
 Result<RepairReport> repair_file(mapping::OsFile& file, const std::string& path, const RepairOptions& options) {
-  FATCTX_ASSIGN(const OpenedToc opened, open_damaged(file));
-  FATCTX_TRY(check_changeable(opened.header));
-  FATCTX_ASSIGN(const std::vector<Restoration> restorations, everything_restorable(file, opened));
-  if (!options.dry_run) {
-    FATCTX_TRY(write_restorations(file, opened.header, restorations));
-    FATCTX_TRY(check_restored(file, opened, restorations));
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, file.identity());
+  const Trust trust{options.trusted_keys, options.minimum_generation};
+  RepairSources sources(options, identity);
+  FATCTX_ASSIGN(const std::uint64_t size, size_before_cut(file, identity.size, sources));
+  const PaddedFile padded(file, size);
+  std::vector<Restoration> tables;  // that the file has no good copy of
+  auto opened_file = open_damaged(padded, trust);
+  if (!opened_file.ok() && opened_file.error().code == ErrorCode::kChecksumMismatch && !sources.none()) {
+    FATCTX_ASSIGN(const Header header, read_header(padded, size));
+    FATCTX_ASSIGN(tables, sources.table_of(header));
+    if (!tables.empty()) opened_file = open_damaged(RestoredFile(padded, tables), trust);
   }
-  const VerifyOptions verify{.threads = options.threads, .progress = options.progress};
-  const RestoredFile restored(file, restorations);
-  const mapping::OsFile& result = options.dry_run ? static_cast<const mapping::OsFile&>(restored) : file;
-  FATCTX_ASSIGN(VerifyReport verified, verify_container(result, verify));
-  explain_lost_copies(verified);
+  FATCTX_ASSIGN(const OpenedToc opened, std::move(opened_file));
+  const Toc& toc = opened.toc;
+  FATCTX_TRY(check_changeable(opened.header));
 
   RepairReport report;
   report.path = path;
   report.uuid = uuid_text(opened.header.uuid);
   report.generation = opened.header.generation;
   report.dry_run = options.dry_run;
-  for (const Restoration& restoration : restorations) report.restored.push_back({restoration.what, restoration.range});
+  if (size > identity.size) {
+    report.restored.push_back({"the end of the file", {identity.size, size - identity.size}});
+    if (!options.dry_run) FATCTX_TRY(lengthen(file, size));
+  }
+
+  FATCTX_ASSIGN(std::vector<Restoration> restorations, everything_restorable(RestoredFile(padded, tables), opened));
+  const auto others = std::find_if(restorations.begin(), restorations.end(),
+                                   [&](const Restoration& one) { return !comes_first(opened.header, one); });
+  restorations.insert(others, std::make_move_iterator(tables.begin()), std::make_move_iterator(tables.end()));
+  if (!options.dry_run) {
+    FATCTX_TRY(write_restorations(file, opened.header, restorations));
+    FATCTX_TRY(check_restored(file, opened, restorations));
+  }
+  RestoredFile restored(padded, restorations);
+  mapping::OsFile& result = options.dry_run ? static_cast<mapping::OsFile&>(restored) : file;
+  const auto add = [&](std::vector<Restoration> more) -> Status {
+    if (!options.dry_run) {
+      FATCTX_TRY(restore(file, opened.header, more));
+      FATCTX_TRY(check_restored(file, opened, more));
+    }
+    restorations.insert(restorations.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return Done{};
+  };
+  std::vector<RestoredRange> payload;
+  if (!sources.none()) {
+    FATCTX_ASSIGN(std::vector<Restoration> hashes, sources.leaf_hashes_for(result, toc));
+    FATCTX_TRY(add(std::move(hashes)));
+    RepairReport mended;
+    FATCTX_TRY(mend_payload(result, toc, sources, options, mended));
+    payload = std::move(mended.restored);
+    report.lacking_bytes = mended.lacking_bytes;
+    if (!options.dry_run && !payload.empty()) {  // which may prove leaf hashes that no source has
+      FATCTX_ASSIGN(std::vector<Restoration> proved, restorations_behind_header(file, toc));
+      FATCTX_TRY(add(std::move(proved)));
+    }
+  }
+  for (const Restoration& one : restorations) report.restored.push_back({one.what, one.range});
+  report.restored.insert(report.restored.end(), payload.begin(), payload.end());
+  report.sources = sources.reports();
+
+  const VerifyOptions verify{.threads = options.threads, .progress = options.progress};
+  FATCTX_ASSIGN(VerifyReport verified, verify_container(result, verify, 0, trust));
+  explain_lost_copies(verified);
+  if (options.dry_run) leave_out_promised(report, verified.findings);
   report.remaining = std::move(verified.findings);
   report.checked_bytes = verified.checked_bytes;
   return report;

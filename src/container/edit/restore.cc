@@ -80,17 +80,6 @@ void restore_padding(ByteView header, const HeaderForm& form, std::vector<Restor
   }
 }
 
-// Returns text such as: leaf hashes of record 5 "weights". The record is the first with bytes in the segment.
-std::string name_of_leaves(const Toc& toc, std::uint32_t segment) {
-  for (const RecordInfo& record : toc.records) {
-    for (std::uint32_t i = 0; i < record.slice_count; ++i) {
-      if (toc.slices[toc.forms[toc.index_of(record)].first_slice + i].segment != segment) continue;
-      return fmt::format("leaf hashes of record {} \"{}\"", record.id, record.name);
-    }
-  }
-  return "leaf hashes";
-}
-
 // Computes a leaf range from the payload, and the hash of it that the table has.
 template <typename Hash>
 Result<std::pair<std::vector<std::byte>, Hash>> leaves_from_payload(const mapping::OsFile& file,
@@ -118,7 +107,8 @@ Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& 
   const Segment& segment = toc.segments[index];
   auto stored = read_leaves(file, toc, segment, which);
   if (stored.ok()) return std::optional<Restoration>();
-  if (stored.error().code != ErrorCode::kChecksumMismatch) return std::move(stored).error();
+  const ErrorCode why = stored.error().code;
+  if (why != ErrorCode::kChecksumMismatch && why != ErrorCode::kNotPresent) return std::move(stored).error();
   Restoration restoration;
   bool confirmed = false;
   if (which == LeafHash::kXxh3) {
@@ -134,7 +124,7 @@ Result<std::optional<Restoration>> restoration_of_leaves(const mapping::OsFile& 
     restoration.range.offset = offset_of_leaves(toc, digest);
   }
   if (!confirmed) return std::optional<Restoration>();
-  restoration.what = (which == LeafHash::kXxh3 ? "" : "SHA-256 ") + name_of_leaves(toc, index);
+  restoration.what = (which == LeafHash::kXxh3 ? "" : "SHA-256 ") + name_of_leaf_hashes(toc, index);
   restoration.range.size = restoration.bytes.size();
   return std::optional(std::move(restoration));
 }
@@ -150,6 +140,16 @@ Result<std::optional<std::vector<std::byte>>> whole_table(const mapping::OsFile&
 }
 
 }  // namespace
+
+std::string name_of_leaf_hashes(const Toc& toc, std::uint32_t segment) {
+  for (const RecordInfo& record : toc.records) {
+    for (std::uint32_t i = 0; i < record.slice_count; ++i) {
+      if (toc.slices[toc.forms[toc.index_of(record)].first_slice + i].segment != segment) continue;
+      return fmt::format("leaf hashes of record {} \"{}\"", record.id, record.name);
+    }
+  }
+  return "leaf hashes";
+}
 
 Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, const Header& header,
                                                  std::uint32_t degraded) {

@@ -20,6 +20,9 @@ struct Restoration {
   std::optional<Header> table = {};  // both copies of it, from which its bytes are made
 };
 
+// Returns text such as: leaf hashes of record 5 "weights". The record is the first with bytes in the segment.
+[[nodiscard]] std::string name_of_leaf_hashes(const Toc& toc, std::uint32_t segment);
+
 // Returns those copies in `degraded` (bits of Degraded) whose other copy is good: prologues, slots of both pairs,
 // padding of the header, tables of contents (page by page). Errors: io, truncated.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_of(const mapping::OsFile& file, const Header& header,

@@ -13,6 +13,7 @@
 
 #include "container/edit/key_files.h"
 #include "container/edit/replacing.h"
+#include "container/format/copy_out.h"
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
 #include "container/format/leaf_range.h"
@@ -216,7 +217,7 @@ class Signer {
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
       const std::uint64_t in_segment = leaf << kLeafLog2;
       if (!good) {
-        return owned<Done>(damaged_bytes(segment.offset + in_segment, bytes.size()), index,
+        return owned<Done>(leaf_error({segment.offset + in_segment, bytes.size()}, all_zero(bytes)), index,
                            ByteRange{in_segment, bytes.size()});
       }
       hashes.push_back(sha256(bytes));

@@ -61,6 +61,10 @@ constexpr ElementType kElementTypes[] = {
 enum ValueType : std::uint32_t { kBoolValue = 7, kTextValue = 8, kArrayValue = 9, kU32Value = 4, kValueTypes = 13 };
 // Size of a value by its type; 0 if it varies.
 constexpr std::uint64_t kValueSizes[kValueTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+constexpr std::string_view kValueNames[kValueTypes] = {"uint8",  "int8",    "uint16",  "int16", "uint32",
+                                                       "int32",  "float32", "boolean", "text",  "array",
+                                                       "uint64", "int64",   "float64"};
+constexpr std::uint64_t kShownElements = 4;  // of an array
 
 Error gguf_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "gguf: " + std::move(message), {.file_offset = offset}};
@@ -75,6 +79,10 @@ class Cursor {
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   [[nodiscard]] std::uint64_t remaining() const noexcept { return end_ - position_; }
 
+  [[nodiscard]] Status require(std::uint64_t size, std::string_view what) const {
+    if (size > remaining()) return too_short(size, what);
+    return Done{};
+  }
   [[nodiscard]] Status skip(std::uint64_t size, std::string_view what) {
     if (size > remaining()) return too_short(size, what);
     position_ += size;
@@ -89,6 +97,12 @@ class Cursor {
     std::memcpy(&value, bytes.data(), sizeof value);
     return static_cast<T>(value);
   }
+  [[nodiscard]] Result<std::string> bytes(std::uint64_t size, std::string_view what) {
+    if (size > remaining()) return too_short(size, what);
+    std::string result(static_cast<std::size_t>(size), '\0');
+    FATCTX_TRY(read(std::as_writable_bytes(std::span(result)), what));
+    return result;
+  }
   // Reads a text of at most `max_size` bytes; refuses longer ones before memory is allocated for them.
   [[nodiscard]] Result<std::string> text(std::uint64_t max_size, std::string_view what) {
     const std::uint64_t at = position_;
@@ -97,10 +111,7 @@ class Cursor {
       return gguf_error(ErrorCode::kLimitExceeded, at,
                         fmt::format("{} at byte {} has {} bytes; at most {} are allowed", what, at, size, max_size));
     }
-    if (size > remaining()) return too_short(size, what);
-    std::string result(static_cast<std::size_t>(size), '\0');
-    FATCTX_TRY(read(std::as_writable_bytes(std::span(result)), what));
-    return result;
+    return bytes(size, what);
   }
 
  private:
@@ -154,7 +165,57 @@ Status skip_texts(Cursor& cursor, std::uint64_t count, const std::string& what) 
   return Done{};
 }
 
-Status skip_array(Cursor& cursor, const std::string& what) {
+template <typename T>
+Result<std::string> number_text(Cursor& cursor, const std::string& what) {
+  FATCTX_ASSIGN(const T value, cursor.number<T>(what));
+  return fmt::format("{}", value);
+}
+
+// Reads a value of a fixed size.
+Result<std::string> read_number(Cursor& cursor, std::uint32_t type, const std::string& what) {
+  switch (type) {
+    case 0:
+      return number_text<std::uint8_t>(cursor, what);
+    case 1:
+      return number_text<std::int8_t>(cursor, what);
+    case 2:
+      return number_text<std::uint16_t>(cursor, what);
+    case 3:
+      return number_text<std::int16_t>(cursor, what);
+    case kU32Value:
+      return number_text<std::uint32_t>(cursor, what);
+    case 5:
+      return number_text<std::int32_t>(cursor, what);
+    case 6: {
+      FATCTX_ASSIGN(const auto bits, cursor.number<std::uint32_t>(what));
+      return fmt::format("{}", std::bit_cast<float>(bits));
+    }
+    case kBoolValue: {
+      FATCTX_ASSIGN(const auto value, cursor.number<std::uint8_t>(what));
+      return std::string(value == 0 ? "false" : "true");
+    }
+    case 10:
+      return number_text<std::uint64_t>(cursor, what);
+    case 11:
+      return number_text<std::int64_t>(cursor, what);
+    default: {
+      FATCTX_ASSIGN(const auto bits, cursor.number<std::uint64_t>(what));
+      return fmt::format("{}", std::bit_cast<double>(bits));
+    }
+  }
+}
+
+// Reads the beginning of a text and skips the rest.
+Result<std::string> read_text(Cursor& cursor, const std::string& what) {
+  FATCTX_ASSIGN(const auto size, cursor.number<std::uint64_t>(what));
+  FATCTX_TRY(cursor.require(size, what));
+  FATCTX_ASSIGN(std::string text, cursor.bytes(std::min<std::uint64_t>(size, kMaxShownMetadata + 1), what));
+  FATCTX_TRY(cursor.skip(size - text.size(), what));
+  return shown_metadata(std::move(text), size);
+}
+
+// Reads the first elements of an array, and skips the others.
+Result<std::string> read_array(Cursor& cursor, const std::string& what) {
   const std::uint64_t at = cursor.position();
   FATCTX_ASSIGN(const auto type, cursor.number<std::uint32_t>(what));
   FATCTX_ASSIGN(const auto count, cursor.number<std::uint64_t>(what));
@@ -169,12 +230,22 @@ Status skip_array(Cursor& cursor, const std::string& what) {
     return gguf_error(ErrorCode::kTruncated, at,
                       fmt::format("{} has {} elements, which do not fit the index behind byte {}", what, count, at));
   }
-  if (type == kTextValue) return skip_texts(cursor, count, what);
-  return cursor.skip(count * each, what);
+  std::string text = fmt::format("{} {}", count, kValueNames[type]);
+  if (type == kTextValue) {
+    FATCTX_TRY(skip_texts(cursor, count, what));
+    return text;
+  }
+  const std::uint64_t shown = std::min(count, kShownElements);
+  for (std::uint64_t i = 0; i < shown; ++i) {
+    FATCTX_ASSIGN(const std::string number, read_number(cursor, type, what));
+    text += (i == 0 ? ": " : ", ") + number;
+  }
+  FATCTX_TRY(cursor.skip((count - shown) * each, what));
+  return shown < count ? text + ", ..." : text;
 }
 
-// Skips the metadata and returns the alignment.
-Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
+// Reads the metadata and returns the alignment.
+Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count, std::vector<DescribedOption>& metadata) {
   std::uint64_t alignment = kDefaultAlignment;
   std::set<std::string> keys;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -186,6 +257,7 @@ Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
     if (type >= kValueTypes) {
       return gguf_error(ErrorCode::kUnsupported, type_at, fmt::format("{} has the unknown type {}", what, type));
     }
+    std::string shown_value;
     if (key == kAlignmentKey) {
       if (type != kU32Value) {
         return gguf_error(ErrorCode::kMalformed, type_at,
@@ -197,13 +269,13 @@ Result<std::uint64_t> read_pairs(Cursor& cursor, std::uint64_t count) {
         return gguf_error(ErrorCode::kMalformed, value_at, fmt::format("{} is {}, not a power of two", what, value));
       }
       alignment = value;
-    } else if (type == kArrayValue) {
-      FATCTX_TRY(skip_array(cursor, what));
-    } else if (type == kTextValue) {
-      FATCTX_TRY(skip_texts(cursor, 1, what));
+      shown_value = fmt::format("{}", value);
     } else {
-      FATCTX_TRY(cursor.skip(kValueSizes[type], what));
+      FATCTX_ASSIGN(shown_value, type == kArrayValue  ? read_array(cursor, what)
+                                 : type == kTextValue ? read_text(cursor, what)
+                                                      : read_number(cursor, type, what));
     }
+    metadata.push_back({key, std::move(shown_value), std::string(kValueNames[type])});
     const auto [place, inserted] = keys.insert(std::move(key));
     if (!inserted) {
       return gguf_error(ErrorCode::kMalformed, at, fmt::format("the key {} appears twice", shown(*place)));
@@ -348,7 +420,8 @@ Result<ImportedIndex> read_gguf_index(const mapping::OsFile& file, std::uint64_t
                 read_count(cursor, kMaxImportedTensors, kMinTensorSize, "the number of tensors"));
   FATCTX_ASSIGN(const std::uint64_t pair_count,
                 read_count(cursor, kMaxGgufPairs, kMinPairSize, "the number of key-value pairs"));
-  FATCTX_ASSIGN(const std::uint64_t alignment, read_pairs(cursor, pair_count));
+  std::vector<DescribedOption> metadata;
+  FATCTX_ASSIGN(const std::uint64_t alignment, read_pairs(cursor, pair_count, metadata));
   std::vector<IndexedTensor> tensors;
   tensors.reserve(static_cast<std::size_t>(std::min(tensor_count, cursor.remaining() / kMinTensorSize)));
   for (std::uint64_t i = 0; i < tensor_count; ++i) {
@@ -361,6 +434,7 @@ Result<ImportedIndex> read_gguf_index(const mapping::OsFile& file, std::uint64_t
   // A file with only empty tensors may end before the alignment.
   const std::uint64_t begin = std::min(data_begin, file_size);
   index.data = {begin, file_size - begin};
+  index.metadata = std::move(metadata);
   FATCTX_TRY(place_tensors(tensors, index.data, alignment));
   index.tensors.reserve(tensors.size());
   for (IndexedTensor& indexed : tensors) index.tensors.push_back(std::move(indexed.tensor));

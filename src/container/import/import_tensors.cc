@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "container/read/tensor_table_format.h"
 #include "fatctx/base/checked.h"
 #include "mapping/file_identity.h"
@@ -16,6 +17,7 @@ ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, st
   ImportedTensors result;
   result.data = index.data;
   result.file_size = file_size;
+  result.metadata = std::move(index.metadata);
   result.tensors.reserve(index.tensors.size());
   for (ImportedTensor& tensor : index.tensors) {
     PackTensor packed;
@@ -39,6 +41,12 @@ ImportedTensors as_pack_tensors(ImportedIndex index, std::uint64_t file_size, st
 }
 
 }  // namespace
+
+std::string shown_metadata(std::string text, std::uint64_t full_size) {
+  if (full_size <= kMaxShownMetadata) return text;
+  text.resize(whole_characters(text, kMaxShownMetadata));
+  return fmt::format("{}... {} bytes in all", text, full_size);
+}
 
 Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind) {
   std::vector<const ImportedTensor*> order;

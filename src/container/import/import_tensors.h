@@ -28,7 +28,12 @@ struct ImportedTensor {
 struct ImportedIndex {
   std::vector<ImportedTensor> tensors;  // in the order of their bytes
   ByteRange data;                       // in the file
+  std::vector<DescribedOption> metadata = {};
 };
+
+// Returns a text of the metadata as ImportedTensors has it: cut at a whole character of UTF-8 if it is too long.
+inline constexpr std::size_t kMaxShownMetadata = 256;
+[[nodiscard]] std::string shown_metadata(std::string text, std::uint64_t full_size);
 
 // Errors: malformed, naming the first name that appears twice. The message calls the file `file_kind`.
 [[nodiscard]] Status check_unique_names(const std::vector<ImportedTensor>& tensors, std::string_view file_kind);

@@ -103,7 +103,10 @@ class HeaderReader {
   }
 
   bool text(const std::string& text) {
-    if (at_ == Place::kMetadata) return true;
+    if (at_ == Place::kMetadata) {
+      metadata_.back().value = shown_metadata(text, text.size());
+      return true;
+    }
     if (at_ != Place::kTensor || field_ != kDtype) return scalar("a text");
     member().type = element_type(text);
     if (member().type == nullptr) {
@@ -124,6 +127,7 @@ class HeaderReader {
   bool key(std::string key) {
     if (at_ == Place::kHeader) return header_key(std::move(key));
     if (at_ == Place::kMetadata) {
+      metadata_.push_back({key, {}, "text"});
       metadata_keys_.push_back(std::move(key));
       return true;
     }
@@ -160,6 +164,7 @@ class HeaderReader {
 
   bool end_array() { return enter(Place::kTensor); }
 
+  [[nodiscard]] std::vector<DescribedOption> take_metadata() { return std::move(metadata_); }
   [[nodiscard]] Status check_metadata() {
     std::sort(metadata_keys_.begin(), metadata_keys_.end());
     const auto twice = std::adjacent_find(metadata_keys_.begin(), metadata_keys_.end());
@@ -228,6 +233,7 @@ class HeaderReader {
 
   std::vector<Member> members_;
   std::vector<std::string> metadata_keys_;
+  std::vector<DescribedOption> metadata_;
   std::optional<Error> error_;
   Place at_ = Place::kOutside;
   unsigned seen_ = 0;       // fields of the tensor
@@ -299,6 +305,7 @@ Result<ImportedIndex> parse_safetensors_header(ByteView header, std::uint64_t fi
                    [](const Member& a, const Member& b) { return a.offsets < b.offsets; });
   ImportedIndex index;
   index.data = {data_begin, data_size};
+  index.metadata = header_reader.take_metadata();
   index.tensors.reserve(members.size());
   std::uint64_t end = 0;
   for (Member& member : members) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "container/format/copy_out.h"
+
 namespace fatctx::container {
 namespace {
 
@@ -56,7 +58,7 @@ Result<ByteView> CheckedBytes::part(std::uint32_t segment, std::uint64_t leaf, B
   FATCTX_TRY(budget_.make(held.bytes.size() - in_leaf.size));
   FATCTX_TRY(file_.read_at(of.offset + start, held.bytes));
   if (!leaves->match(leaf, held.bytes)) {
-    return damaged_bytes(of.offset + start, held.bytes.size());
+    return leaf_error({of.offset + start, held.bytes.size()}, all_zero(held.bytes));
   }
   good[static_cast<std::size_t>(leaf)] = true;
   held.segment = segment;

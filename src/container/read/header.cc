@@ -425,6 +425,11 @@ Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64
   return std::optional<Header>(previous);
 }
 
+Result<std::uint64_t> committed_end_of(ByteView header, std::uint64_t file_size) {
+  FATCTX_ASSIGN(const HeaderPages pages, read_pages(header, file_size));
+  return pages.pairs[pages.facts.pair]->committed_end;
+}
+
 std::string newer_features_text(const Header& header) {
   std::string text;
   if (header.unknown_ro_compat != 0) text = fmt::format("ro_compat {:#x}", header.unknown_ro_compat);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "container/format/copy_out.h"
 #include "container/format/crypto.h"
 #include "container/format/hash.h"
 #include "container/format/leaf_range.h"
@@ -41,7 +42,14 @@ struct StoredLeaves {
   Hash root;                 // of one leaf: the leaf
 };
 
-Error damaged_leaves(std::uint64_t offset) {
+// Returns the error for leaf hashes that do not match theirs. Those of a partial file may be zeros, like its payload.
+Error damaged_leaves(std::uint64_t offset, ByteView hashes) {
+  if (all_zero(hashes)) {
+    return Error{ErrorCode::kNotPresent,
+                 fmt::format("the leaf hashes at bytes {:#x} to {:#x} of the file are not present", offset,
+                             offset + hashes.size()),
+                 {.file_offset = offset, .rule = "F26"}};
+  }
   return Error{ErrorCode::kChecksumMismatch, "the leaf hashes are damaged", {.file_offset = offset, .rule = "F26"}};
 }
 
@@ -58,17 +66,19 @@ Status read_hashes(const mapping::OsFile& file, const StoredLeaves<Hash>& stored
   const std::uint64_t offset = stored.offset + range.first * sizeof(Hash);
   FATCTX_TRY(file.read_at(offset, bytes));
   if (stored.count <= kLeavesPerPage) {
-    return leaf_hash<Hash>(bytes) == stored.root ? Status(Done{}) : damaged_leaves(offset);
+    return leaf_hash<Hash>(bytes) == stored.root ? Status(Done{}) : damaged_leaves(offset, bytes);
   }
   std::vector<Hash> pages(static_cast<std::size_t>((stored.count + kLeavesPerPage - 1) / kLeavesPerPage));
   const auto page_bytes = std::as_writable_bytes(std::span(pages));
   FATCTX_TRY(file.read_at(stored.offset + stored.count * sizeof(Hash), page_bytes));
-  if (leaf_hash<Hash>(page_bytes) != stored.root) return damaged_leaves(stored.offset + stored.count * sizeof(Hash));
+  if (leaf_hash<Hash>(page_bytes) != stored.root) {
+    return damaged_leaves(stored.offset + stored.count * sizeof(Hash), page_bytes);
+  }
   constexpr std::size_t kPageBytes = kLeavesPerPage * sizeof(Hash);
   for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) {
     const ByteView page = ByteView(bytes).subspan(at, std::min(kPageBytes, bytes.size() - at));
     const std::uint64_t index = range.first / kLeavesPerPage + at / kPageBytes;
-    if (leaf_hash<Hash>(page) != pages[static_cast<std::size_t>(index)]) return damaged_leaves(offset + at);
+    if (leaf_hash<Hash>(page) != pages[static_cast<std::size_t>(index)]) return damaged_leaves(offset + at, page);
   }
   return Done{};
 }
@@ -144,19 +154,24 @@ Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const
 Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves, LeafRange range,
                       const GoodLeafLook& look, const mapping::AfterPiece& after) {
   std::optional<ByteRange> damaged;  // the first one
+  bool zeros = false;
   const auto compare = [&](std::uint64_t leaf, ByteView bytes, bool good) {
-    if (!good && !damaged) damaged = ByteRange{segment.offset + (leaf << kLeafLog2), bytes.size()};
+    if (!good && !damaged) {
+      damaged = ByteRange{segment.offset + (leaf << kLeafLog2), bytes.size()};
+      zeros = all_zero(bytes);
+    }
     if (!damaged) look(leaf, bytes);
   };
   return look_at_leaves(file, segment, leaves, range, compare, [&](std::uint64_t size) -> Status {
-    return damaged ? Status(damaged_bytes(damaged->offset, damaged->size)) : after(size);
+    return damaged ? Status(leaf_error(*damaged, zeros)) : after(size);
   });
 }
 
-Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size) {
-  return Error{ErrorCode::kChecksumMismatch,
-               fmt::format("bytes {:#x} to {:#x} of the file are damaged", file_offset, file_offset + size),
-               {.file_offset = file_offset, .rule = "F26"}};
+Error leaf_error(ByteRange in_file, bool zeros) {
+  return Error{zeros ? ErrorCode::kNotPresent : ErrorCode::kChecksumMismatch,
+               fmt::format("bytes {:#x} to {:#x} of the file are {}", in_file.offset, in_file.offset + in_file.size,
+                           zeros ? "not present" : "damaged"),
+               {.file_offset = in_file.offset, .rule = "F26"}};
 }
 
 void sort_and_join(std::vector<SegmentLeaves>& leaves) {

@@ -42,7 +42,7 @@ struct Leaves {
 // Reads the hashes of `range` and of the rest of its leaf pages, and checks them against the segment's row. Above 4,096
 // leaves it reads the hashes of the leaf pages and then the pages that it needs. Requires: `segment` is of `toc` and
 // has leaves of the algorithms that `which` names. In a signed table, every segment with leaves has SHA-256.
-// Errors: checksum_mismatch (F26), truncated, io.
+// Errors: checksum_mismatch (F26), not_present (they are zeros), truncated, io.
 [[nodiscard]] Result<Leaves> read_leaves(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
                                          LeafHash which, LeafRange range);
 // The same for all leaves.
@@ -70,11 +70,12 @@ using GoodLeafLook = std::function<void(std::uint64_t leaf, ByteView bytes)>;
 [[nodiscard]] Status look_at_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
                                     LeafRange range, const LeafLook& look, const mapping::AfterPiece& after);
 // Compares `range` of `segment` with its leaves, and calls `look` for each leaf before the first damaged one.
-// Errors: also checksum_mismatch (F26: the first damaged leaf).
+// Errors: also checksum_mismatch (F26) and not_present: of the first leaf that does not match.
 [[nodiscard]] Status compare_leaves(const mapping::OsFile& file, const Segment& segment, const Leaves& leaves,
                                     LeafRange range, const GoodLeafLook& look, const mapping::AfterPiece& after);
-// Returns the error for a leaf that does not match its hash: checksum_mismatch (F26), naming the range in the file.
-[[nodiscard]] Error damaged_bytes(std::uint64_t file_offset, std::uint64_t size);
+// Returns the error for a leaf that does not match its hash, naming its range in the file: not_present if all of its
+// bytes are zero (docs/format.md, 5.8), else checksum_mismatch (F26).
+[[nodiscard]] Error leaf_error(ByteRange in_file, bool zeros);
 
 [[nodiscard]] LeafRange leaves_touched(ByteRange range_in_segment) noexcept;
 

@@ -314,8 +314,9 @@ Result<MetadataBytes> read_metadata_record(const mapping::OsFile& file, const To
     if (!filled.ok()) return in_record(std::move(filled).error(), record);
   }
   if (!matches_record(toc, record, read.bytes)) {
-    return in_record(Error{ErrorCode::kChecksumMismatch,
-                           "its bytes do not match their hash",
+    const bool absent = all_zero(read.bytes);
+    return in_record(Error{absent ? ErrorCode::kNotPresent : ErrorCode::kChecksumMismatch,
+                           absent ? "its bytes are not present" : "its bytes do not match their hash",
                            {.file_offset = record.file_offset, .rule = "F37"}},
                      record);
   }

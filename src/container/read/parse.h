@@ -81,6 +81,10 @@ inline constexpr std::uint64_t kFormBytes = 0x1200;
 [[nodiscard]] Result<std::optional<Header>> parse_previous_header(ByteView header, std::uint64_t file_size,
                                                                   std::uint64_t generation);
 
+// Returns where the newest generation ends, though the file may end before. Checks less than parse_header(): the value
+// is for the caller to compare with limits. Errors: as parse_header().
+[[nodiscard]] Result<std::uint64_t> committed_end_of(ByteView header, std::uint64_t file_size);
+
 // Returns the feature bits of a newer version as text: "ro_compat 0x4, compat 0x1"; empty if there are none.
 [[nodiscard]] std::string newer_features_text(const Header& header);
 // Returns whether this version may change the file in place.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "container/format/copy_out.h"
 #include "container/read/checked_bytes.h"
 #include "container/read/leaves.h"
 #include "container/read/open.h"
@@ -67,7 +68,7 @@ Status stream_logical(const mapping::OsFile& file, const Toc& toc, const RecordI
     FATCTX_ASSIGN(const Leaves leaves, read_leaves(file, toc, segment, leaf_hash_of(toc), touched));
     const auto visit = [&](std::uint64_t leaf, ByteView bytes, bool good) -> Status {
       const std::uint64_t start = leaf << kLeafLog2;  // in the segment
-      if (!good) return damaged_bytes(segment.offset + start, bytes.size());
+      if (!good) return leaf_error({segment.offset + start, bytes.size()}, all_zero(bytes));
       // The first and the last leaf may hold bytes of other records too.
       const std::uint64_t from = std::max(start, slice.range.offset);
       const std::uint64_t to = std::min(start + bytes.size(), slice.range.offset + slice.range.size);

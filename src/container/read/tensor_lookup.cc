@@ -51,6 +51,7 @@ class Pages {
     page_.resize(static_cast<std::size_t>(range.size));
     FATCTX_TRY(file_.read_at(body_.offset + range.offset, page_));
     if (!page_hash_matches(hashes_, page, page_)) {
+      if (all_zero(page_)) return not_present_table(head_size_ + range.offset, fmt::format("its page {}", page));
       return table_error(ErrorCode::kChecksumMismatch, "F46", head_size_ + range.offset,
                          fmt::format("page {} does not have the hash in the head", page));
     }
@@ -71,6 +72,7 @@ Result<std::vector<std::byte>> read_head(const mapping::OsFile& file, ByteRange 
                                          const Hash128& table_hash, bool newer_fields) {
   std::vector<std::byte> head(static_cast<std::size_t>(std::min(kTocPageSize, in_file.size)));
   FATCTX_TRY(file.read_at(in_file.offset, head));
+  if (all_zero(head)) return not_present_table(0, "its head");
   FATCTX_ASSIGN(const TensorTableHeader header, check_table_header(head, in_file.size, blob_size, newer_fields));
   const auto size = static_cast<std::size_t>(head_size_of(header));  // inside the table: the sizes add up
   const std::size_t there = std::min(head.size(), size);

@@ -14,6 +14,10 @@ Error table_error(ErrorCode code, std::string_view rule, std::uint64_t offset, s
   return Error{code, "tensor table: " + std::move(message), {.file_offset = offset, .rule = rule}};
 }
 
+Error not_present_table(std::uint64_t offset, std::string_view part) {
+  return table_error(ErrorCode::kNotPresent, "F46", offset, fmt::format("{} is not present", part));
+}
+
 Error malformed_table(std::string_view rule, std::uint64_t offset, std::string message) {
   return table_error(ErrorCode::kMalformed, rule, offset, std::move(message));
 }

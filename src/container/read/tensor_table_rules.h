@@ -16,6 +16,8 @@ namespace fatctx::container {
 // Return errors about a table; `offset` counts from its first byte.
 [[nodiscard]] Error table_error(ErrorCode code, std::string_view rule, std::uint64_t offset, std::string message);
 [[nodiscard]] Error malformed_table(std::string_view rule, std::uint64_t offset, std::string message);
+// not_present: `part` of the table is zeros, because the file has only a part of its container.
+[[nodiscard]] Error not_present_table(std::uint64_t offset, std::string_view part);
 
 // Checks the header of a table of `size` bytes, and that the sizes in it add up. `first` begins with it.
 // Errors: truncated, trailing_data, bad_magic, unsupported, malformed (F20, F33, F37), limit_exceeded.

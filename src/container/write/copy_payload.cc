@@ -19,11 +19,7 @@ static_assert(kCopyUnit % kLeafSize == 0);
 // A writer of segments: copies inputs, hashes records and leaves, and writes the leaves to their planned place.
 class Copier {
  public:
-  Copier(Plan& plan, mapping::OsFile& file, const Progress& progress) : plan_(plan), file_(file), progress_(progress) {
-    for (const PlannedSegment& segment : plan_.segments) {
-      if (segment.kind != SegmentKind::kLeaves) total_ += segment.size;
-    }
-  }
+  Copier(Plan& plan, mapping::OsFile& file) : plan_(plan), file_(file) {}
 
   Status run() {
     PlannedSegment* home = nullptr;  // of the leaves
@@ -125,10 +121,7 @@ class Copier {
       segment_leaves.add(hash128(leaf));
       rest = rest.subspan(leaf.size());
     }
-    FATCTX_TRY(take_leaves(segment_leaves));
-    done_ += buffer_.size();
-    if (progress_) progress_(done_, total_);
-    return Done{};
+    return take_leaves(segment_leaves);
   }
 
   Status take_leaves(LeafRangeBuilder<Hash128>& segment_leaves) {
@@ -148,20 +141,33 @@ class Copier {
 
   Plan& plan_;
   mapping::OsFile& file_;
-  const Progress& progress_;
-  std::uint64_t done_ = 0;
-  std::uint64_t total_ = 0;
   std::vector<std::byte> buffer_;
   std::vector<std::byte> leaves_;  // not yet written
   Hasher all_leaves_;
   std::uint64_t leaves_at_ = 0;  // where the next leaves are written
 };
 
+// Returns how many bytes of the inputs the copy reads.
+std::uint64_t input_bytes(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const PlannedSegment& segment : plan.segments) {
+    if (segment.kind == SegmentKind::kLeaves) continue;
+    for (const std::size_t index : segment.records) {
+      const PlannedRecord& planned = plan.records[index];
+      const bool whole = segment.kind == SegmentKind::kPacked || planned.codec != Codec::kNone;
+      const bool program = segment.kind == SegmentKind::kPacked && planned.recipe.has_value();
+      if (whole && !program) bytes += planned.input.size();
+      if (!whole) bytes += planned.own_bytes;
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Status copy_payload(Plan& plan, mapping::OsFile& file,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  return Copier(plan, file, progress).run();
+Status copy_payload(Plan& plan, mapping::OsFile& file, WorkProgress& progress) {
+  progress.begin(input_bytes(plan));
+  return Copier(plan, file).run();
 }
 
 }  // namespace fatctx::container

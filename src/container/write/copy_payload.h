@@ -1,9 +1,6 @@
 // Copies payload from the inputs to its place in the file and hashes it.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-
 #include "container/write/plan.h"
 #include "mapping/os_file.h"
 
@@ -13,7 +10,6 @@ namespace fatctx::container {
 // in calls of 4 MiB; only the last call of a segment is shorter. The system then caches the file in large pages, which
 // makes the first touch of a mapping many times cheaper.
 // Errors: those of reading the inputs and of writing, changed (an input is not as it was planned).
-[[nodiscard]] Status copy_payload(Plan& plan, mapping::OsFile& file,
-                                  const std::function<void(std::uint64_t done, std::uint64_t total)>& progress = {});
+[[nodiscard]] Status copy_payload(Plan& plan, mapping::OsFile& file, WorkProgress& progress);
 
 }  // namespace fatctx::container

@@ -19,7 +19,7 @@ static_assert(kUnit % kLeafSize == 0);
 
 // Hashes a segment and returns its leaf range.
 Result<std::vector<std::byte>> hash_leaves(PlannedSegment& segment, const mapping::OsFile& file,
-                                           const PackOptions& options) {
+                                           const PackOptions& options, WorkProgress& progress) {
   LeafRangeBuilder<DiskSha256> range(segment.leaf_count());
   std::vector<std::byte> bytes;
   std::vector<std::byte> unit;
@@ -31,6 +31,7 @@ Result<std::vector<std::byte>> hash_leaves(PlannedSegment& segment, const mappin
     FATCTX_TRY(go_on(options.cancel));
     unit.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kUnit, segment.size - at)));
     FATCTX_TRY(file.read_at(segment.offset + at, unit));
+    FATCTX_TRY(progress.add(unit.size()));
     for (ByteView rest = unit; !rest.empty();) {
       const ByteView leaf = rest.first(std::min<std::size_t>(rest.size(), kLeafSize));
       range.add(sha256(leaf));
@@ -43,7 +44,7 @@ Result<std::vector<std::byte>> hash_leaves(PlannedSegment& segment, const mappin
   return bytes;
 }
 
-Status hash_segments(Plan& plan, mapping::OsFile& file, const PackOptions& options) {
+Status hash_segments(Plan& plan, mapping::OsFile& file, const PackOptions& options, WorkProgress& progress) {
   PlannedSegment* home = nullptr;  // of the leaves
   for (PlannedSegment& segment : plan.segments) {
     if (segment.kind == SegmentKind::kLeaves && segment.hash_algorithm == kHashSha256) home = &segment;
@@ -52,7 +53,7 @@ Status hash_segments(Plan& plan, mapping::OsFile& file, const PackOptions& optio
   std::uint64_t at = home == nullptr ? 0 : home->offset;
   for (PlannedSegment& segment : plan.segments) {
     if (segment.kind == SegmentKind::kLeaves) continue;
-    FATCTX_ASSIGN(const std::vector<std::byte> leaves, hash_leaves(segment, file, options));
+    FATCTX_ASSIGN(const std::vector<std::byte> leaves, hash_leaves(segment, file, options, progress));
     if (leaves.empty()) continue;
     FATCTX_TRY(file.write_at(at, leaves));
     all.update(leaves);
@@ -63,7 +64,7 @@ Status hash_segments(Plan& plan, mapping::OsFile& file, const PackOptions& optio
 }
 
 // Hashes the records as a reader sees them.
-Status hash_records(Plan& plan, const mapping::OsFile& file, const PackOptions& options) {
+Status hash_records(Plan& plan, const mapping::OsFile& file, const PackOptions& options, WorkProgress& progress) {
   FATCTX_ASSIGN(std::vector<std::byte> bytes, build_toc(plan, options, 1));
   Header header;
   header.generation = 1;
@@ -80,6 +81,7 @@ Status hash_records(Plan& plan, const mapping::OsFile& file, const PackOptions& 
     Sha256 hasher;
     FATCTX_TRY(stream_logical(file, toc, toc.records[i], budget, [&](ByteView piece) -> Status {
       hasher.update(piece);
+      FATCTX_TRY(progress.add_little(piece.size()));
       return go_on(options.cancel);
     }));
     plan.records[i].sha256 = hasher.digest();
@@ -87,12 +89,23 @@ Status hash_records(Plan& plan, const mapping::OsFile& file, const PackOptions& 
   return Done{};
 }
 
+// Returns how many bytes the digests take: those of the segments, and those of the records.
+std::uint64_t hashed_bytes(const Plan& plan) {
+  std::uint64_t bytes = 0;
+  for (const PlannedSegment& segment : plan.segments) bytes += segment.kind == SegmentKind::kLeaves ? 0 : segment.size;
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    if (plan.records[i].stored_as == i) bytes += plan.records[i].input.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Status add_digests(Plan& plan, mapping::OsFile& file, const PackOptions& options) {
+Status add_digests(Plan& plan, mapping::OsFile& file, const PackOptions& options, WorkProgress& progress) {
   if (!plan.sha256) return Done{};
-  FATCTX_TRY(hash_segments(plan, file, options));
-  return hash_records(plan, file, options);
+  progress.begin(hashed_bytes(plan));
+  FATCTX_TRY(hash_segments(plan, file, options, progress));
+  return hash_records(plan, file, options, progress);
 }
 
 }  // namespace fatctx::container

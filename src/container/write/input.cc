@@ -129,6 +129,7 @@ void Input::close() const noexcept {
 
 Status Input::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
   FATCTX_TRY(go_on(cancel_));
+  if (progress_ != nullptr) FATCTX_TRY(progress_->add_little(buffer.size()));
   if (source_) {
     auto status = source_->read_at(offset, buffer);
     if (status.ok() || !source_->makes_bytes() || status.error().code == ErrorCode::kCancelled ||

@@ -11,6 +11,7 @@
 
 #include "container/format/codec.h"
 #include "container/sharing/record_bytes.h"
+#include "container/sharing/work_progress.h"
 #include "fatctx/packer.h"
 #include "mapping/os_file.h"
 
@@ -34,6 +35,8 @@ class Input final : public sharing::RecordBytes {
   [[nodiscard]] static Result<std::uint64_t> size_of(const PackSource& source);
   [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  // Counts the bytes of later reads there. Lifetime: borrows it.
+  void report_to(WorkProgress& progress) noexcept { progress_ = &progress; }
   // Fills `buffer` from `offset`. Errors: cancelled, changed, those of opening and reading.
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   // Errors: changed, if the file is no longer the one that was opened.
@@ -61,6 +64,7 @@ class Input final : public sharing::RecordBytes {
   std::vector<std::byte> bytes_;
   std::shared_ptr<const ByteSource> source_;
   const std::atomic<bool>* cancel_ = nullptr;
+  WorkProgress* progress_ = nullptr;
 };
 
 // Compares two inputs byte by byte, because a hash proves nothing. Errors: those of reading.

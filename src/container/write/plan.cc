@@ -27,9 +27,20 @@ Result<Hash128> hash_of(const Input& input) {
   return hash;
 }
 
+std::uint64_t bytes_of(const std::vector<PlannedRecord>& records,
+                       const std::function<bool(const PlannedRecord&)>& which) {
+  std::uint64_t bytes = 0;
+  for (const PlannedRecord& planned : records) bytes += which(planned) ? planned.input.size() : 0;
+  return bytes;
+}
+
 // The size of a frame is not known before it is made, and everything behind it in the file depends on it. So it is made
 // once to be measured and once more to be written (docs/decisions/0007).
-Status choose_codecs(Plan& plan) {
+Status choose_codecs(Plan& plan, WorkProgress& progress) {
+  progress.begin(bytes_of(plan.records, [](const PlannedRecord& planned) {
+    return planned.record.codec != Codec::kNone && planned.input.size() <= kMaxColdRecordSize;
+  }));
+  for (PlannedRecord& planned : plan.records) planned.input.report_to(progress);
   for (PlannedRecord& planned : plan.records) {
     planned.stored_size = planned.input.size();
     if (planned.record.codec == Codec::kNone || planned.input.size() == 0) continue;
@@ -53,20 +64,27 @@ Status choose_codecs(Plan& plan) {
 }
 
 // Decides which records store their bytes and which find them in an earlier one. Reads only inputs of equal size.
-Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads) {
+Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads, WorkProgress& progress) {
   std::map<std::uint64_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].stored_as = i;
     if (records[i].input.size() != 0 && !records[i].alone) by_size[records[i].input.size()].push_back(i);
   }
+  progress.begin(bytes_of(records, [&](const PlannedRecord& planned) {
+    const auto found = by_size.find(planned.input.size());
+    return found != by_size.end() && found->second.size() > 1;
+  }));
   for (const auto& entry : by_size) {
     const std::vector<std::size_t>& group = entry.second;  // by name: clang 14 cannot capture a structured binding
     if (group.size() < 2) continue;
     std::vector<Hash128> hashes(group.size());
-    FATCTX_TRY(sharing::for_each_index(threads, group.size(), [&](std::size_t at) -> Status {
-      FATCTX_ASSIGN(hashes[at], hash_of(records[group[at]].input));
-      return Done{};
-    }));
+    FATCTX_TRY(sharing::for_each_index(
+        threads, group.size(),
+        [&](std::size_t at) -> Status {
+          FATCTX_ASSIGN(hashes[at], hash_of(records[group[at]].input));
+          return Done{};
+        },
+        [&] { (void)progress.go_on(); }));
     std::map<Hash128, std::vector<std::size_t>> seen;  // storing records by hash
     for (std::size_t at = 0; at < group.size(); ++at) {
       const std::size_t i = group[at];
@@ -333,7 +351,8 @@ Result<Plan> take_records(std::vector<PackRecord> records, PartsByName parts, Co
 
 }  // namespace
 
-Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options) {
+Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options,
+                       WorkProgress& progress) {
   ContainerDescription description;
   description.name = options.model_name;
   description.options = options.options;
@@ -341,9 +360,9 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
                 take_records(std::move(records), std::move(parts), std::move(description), 1, options.cancel));
   plan.sha256 = options.sha256;
   FATCTX_TRY(settle_sharing(plan, {}, options));
-  FATCTX_TRY(choose_codecs(plan));
-  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
-  FATCTX_TRY(find_shared_bytes(plan, options));
+  FATCTX_TRY(choose_codecs(plan, progress));
+  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads), progress));
+  FATCTX_TRY(find_shared_bytes(plan, options, progress));
   FATCTX_TRY(place_in_segments(plan));
   warn_of_sharing(plan);
   plan.extent_log2 = choose_extent(plan, options);
@@ -353,14 +372,15 @@ Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const
 }
 
 Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts, AppendStart start,
-                              const PackOptions& options) {
+                              const PackOptions& options, WorkProgress& progress) {
   FATCTX_ASSIGN(Plan plan, take_records(std::move(records), std::move(parts), std::move(start.description),
                                         start.first_id, options.cancel));
   plan.present = std::move(start.present);
   plan.present_weights = std::move(start.present_weights);
   FATCTX_TRY(settle_sharing(plan, std::move(start.present_candidates), options));
-  FATCTX_TRY(choose_codecs(plan));
-  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads)));
+  FATCTX_TRY(choose_codecs(plan, progress));
+  FATCTX_TRY(find_equal_records(plan.records, sharing::thread_count(options.threads), progress));
+  progress.begin(bytes_of(plan.records, [](const PlannedRecord& planned) { return !planned.alone; }));
   FATCTX_TRY(start.find_in_file(plan));
   FATCTX_TRY(place_in_segments(plan));
   warn_of_sharing(plan);

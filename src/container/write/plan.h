@@ -113,10 +113,11 @@ struct Plan {
 };
 
 // Plans a new file. Requires: `records` are complete and checked: names unique, keys unique, references resolvable.
-// `parts` has the tensors of a record, by its name.
+// `parts` has the tensors of a record, by its name. The inputs of the plan borrow `progress`.
 // Errors: not_found, io (inputs), limit_exceeded, invalid_argument (a range outside its file).
 using PartsByName = std::map<std::string, std::vector<sharing::KnownPart>>;
-[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options);
+[[nodiscard]] Result<Plan> make_plan(std::vector<PackRecord> records, PartsByName parts, const PackOptions& options,
+                                     WorkProgress& progress);
 
 // The state of a file in which an append plan starts.
 struct AppendStart {
@@ -134,7 +135,7 @@ struct AppendStart {
 // Plans the new part of a file. committed_end is the end of its last segment; the table of contents has no place yet.
 // Errors: those of make_plan and of find_in_file.
 [[nodiscard]] Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts, AppendStart start,
-                                            const PackOptions& options);
+                                            const PackOptions& options, WorkProgress& progress);
 
 // Returns the key of a record as it is compared and stored. Lifetime: borrows from `record` and `features`.
 [[nodiscard]] SelectionKey key_of(const PackRecord& record, std::string_view features);

@@ -73,14 +73,15 @@ Result<PackReport> publish_records(const IncomingRecords& incoming, const PackOp
   std::map<std::string, std::uint64_t> blob_sizes;
   PartsByName parts;
   FATCTX_ASSIGN(std::vector<PackRecord> records, incoming.with_tensor_tables(blob_sizes, parts));
-  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), std::move(parts), options));
+  WorkProgress progress(options.progress);
+  FATCTX_ASSIGN(Plan plan, make_plan(std::move(records), std::move(parts), options, progress));
   FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
   mapping::OsFile& file = pending->file();
   FATCTX_TRY(file.allocate(plan.committed_end));
-  FATCTX_TRY(copy_payload(plan, file, options.progress));
-  FATCTX_TRY(check_rebuilt(plan, file, options.threads));
+  FATCTX_TRY(copy_payload(plan, file, progress));
+  FATCTX_TRY(check_rebuilt(plan, file, options.threads, progress));
   FATCTX_TRY(check_known_hashes(plan));
-  FATCTX_TRY(add_digests(plan, file, options));
+  FATCTX_TRY(add_digests(plan, file, options, progress));
   const std::uint64_t generation = as.lineage == nullptr ? 1 : as.lineage->generation;
   FATCTX_ASSIGN(std::vector<std::byte> toc, build_toc(plan, options, generation));
   const DiskUuid uuid =

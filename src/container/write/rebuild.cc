@@ -73,21 +73,27 @@ Status rebuild_by_recipe(const Plan& plan, PlannedRecord& planned, const mapping
 
 }  // namespace
 
-Status check_rebuilt(Plan& plan, const mapping::OsFile& file, unsigned threads) {
+Status check_rebuilt(Plan& plan, const mapping::OsFile& file, unsigned threads, WorkProgress& progress) {
   std::vector<std::size_t> shared;
+  std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     const PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || planned.present_row || !planned.shares())
       continue;  // equal records have been compared with each other
     shared.push_back(i);
+    bytes += planned.input.size();
   }
-  return sharing::for_each_index(sharing::thread_count(threads), shared.size(), [&](std::size_t at) -> Status {
-    PlannedRecord& planned = plan.records[shared[at]];
-    FATCTX_TRY(planned.recipe ? rebuild_by_recipe(plan, planned, file) : rebuild(plan, planned, file));
-    FATCTX_TRY(planned.input.check_unchanged());
-    planned.input.close();
-    return Done{};
-  });
+  progress.begin(bytes);
+  return sharing::for_each_index(
+      sharing::thread_count(threads), shared.size(),
+      [&](std::size_t at) -> Status {
+        PlannedRecord& planned = plan.records[shared[at]];
+        FATCTX_TRY(planned.recipe ? rebuild_by_recipe(plan, planned, file) : rebuild(plan, planned, file));
+        FATCTX_TRY(planned.input.check_unchanged());
+        planned.input.close();
+        return Done{};
+      },
+      [&] { (void)progress.go_on(); });
 }
 
 }  // namespace fatctx::container

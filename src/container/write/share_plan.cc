@@ -32,8 +32,8 @@ bool may_become_recipe(const PlannedRecord& planned) {
 
 class Finder {
  public:
-  Finder(Plan& plan, const PackOptions& options)
-      : plan_(plan), options_(options), rows_(plan.records.size()), fixed_(plan.records.size()) {
+  Finder(Plan& plan, const PackOptions& options, WorkProgress& progress)
+      : plan_(plan), options_(options), progress_(progress), rows_(plan.records.size()), fixed_(plan.records.size()) {
     for (const PlannedRecord& planned : plan.records) ++rows_[planned.stored_as];
   }
 
@@ -50,6 +50,12 @@ class Finder {
  private:
   [[nodiscard]] Status find_runs() {
     return options_.sharing == Sharing::kPages ? find_equal_pages() : find_equal_bytes();
+  }
+
+  void begin_pass(const std::vector<std::size_t>& looked_at) {
+    std::uint64_t bytes = 0;
+    for (const std::size_t index : looked_at) bytes += plan_.records[index].input.size();
+    progress_.begin(bytes);
   }
 
   // Returns how many rows of the slice table the records outside of `looked_at` take. Equal records repeat those of the
@@ -114,6 +120,7 @@ class Finder {
     }
     settings.max_sources = most_sources(all, settings.max_sources);
     settings.places.assign(with_parts_.begin(), with_parts_.end());
+    begin_pass(with_parts_);
     FATCTX_ASSIGN(parts_, sharing::plan_parts(inputs, settings));
     return !parts_.families.empty();
   }
@@ -213,6 +220,7 @@ class Finder {
     settings.max_pieces = options_.max_pieces;
     settings.explain = options_.explain_sharing;
     settings.max_slices = kMaxSlices - rows_without(indexes);
+    begin_pass(indexes);
     settings.threads = sharing::thread_count(options_.threads);
     FATCTX_ASSIGN(const sharing::PagePlan pages, sharing::plan_pages(inputs, present, settings));
     for (std::size_t i = 0; i < indexes.size(); ++i) {
@@ -248,6 +256,7 @@ class Finder {
     settings.granule_log2 = options_.granule_log2;
     settings.max_sources = most_sources(indexes, settings.max_sources);
     settings.threads = sharing::thread_count(options_.threads);
+    begin_pass(indexes);
     for (const std::size_t index : stores) settings.places.push_back(static_cast<std::uint32_t>(index));
     FATCTX_ASSIGN(sharing::BytePlan bytes, sharing::plan_bytes(inputs, present, settings));
     for (const sharing::LayoutGroup& group : bytes.layout.groups) {
@@ -258,6 +267,7 @@ class Finder {
 
   Plan& plan_;
   const PackOptions& options_;
+  WorkProgress& progress_;
   std::vector<std::uint32_t> rows_;      // how many records have the bytes of this one
   std::vector<std::size_t> with_parts_;  // records that were searched for equal parts
   sharing::PartPlan parts_;
@@ -268,9 +278,9 @@ class Finder {
 
 }  // namespace
 
-Status find_shared_bytes(Plan& plan, const PackOptions& options) {
+Status find_shared_bytes(Plan& plan, const PackOptions& options, WorkProgress& progress) {
   if (options.sharing == Sharing::kOff) return Done{};
-  return Finder(plan, options).run();
+  return Finder(plan, options, progress).run();
 }
 
 }  // namespace fatctx::container

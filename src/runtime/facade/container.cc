@@ -16,6 +16,7 @@
 #include "runtime/observe/observe.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/open/registry.h"
+#include "runtime/select/candidates.h"
 #include "runtime/view/composed_view.h"
 #include "runtime/view/stitched_view.h"
 #include "runtime/view/view_of.h"
@@ -184,14 +185,7 @@ Result<ContainerDescription> Container::describe() const {
 
 Result<std::vector<Candidate>> Container::candidates() const& {
   FATCTX_ASSIGN(const auto records, this->records());
-  std::vector<Candidate> candidates;
-  candidates.reserve(records.size());
-  for (const RecordInfo& record : records) {
-    const bool judged = record.type == RecordType::kContextBinary || record.type == RecordType::kSourceModel;
-    if (!judged || !record.supported) continue;
-    candidates.push_back({.record_id = record.id, .name = record.name, .key = record.key});
-  }
-  return candidates;
+  return candidates_among(records);
 }
 
 Result<RecordView> Container::acquire(std::uint32_t record_id) const {

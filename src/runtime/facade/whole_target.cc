@@ -10,11 +10,11 @@
 namespace fatctx {
 namespace {
 
-// Returns true if the error is about the bytes of this record. Any other error would also occur for the next record, or
-// is the caller's.
+// Returns true if the error is about the bytes of this record, which are damaged or not present. Any other error would
+// also occur for the next record, or is the caller's.
 bool is_damage(ErrorCode code) {
   return code == ErrorCode::kChecksumMismatch || code == ErrorCode::kMalformed || code == ErrorCode::kCodec ||
-         code == ErrorCode::kIo;
+         code == ErrorCode::kNotPresent || code == ErrorCode::kIo;
 }
 
 // Acquires the records that a session of `chosen` holds, up to the first damaged one.

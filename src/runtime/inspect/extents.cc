@@ -86,7 +86,7 @@ Result<std::vector<FileExtent>> file_extents(const Container& container) {
   return extents;
 }
 
-Result<Json> extents_json(const Container& container) {
+Result<Json> extents_json(const Container& container, const std::vector<ByteRange>& absent) {
   Json extents = Json::array();
   FATCTX_ASSIGN(const std::vector<FileExtent> found, file_extents(container));
   for (const FileExtent& extent : found) {
@@ -109,10 +109,13 @@ Result<Json> extents_json(const Container& container) {
     }
     records.push_back({{"record", record.id}, {"slices", std::move(slices)}});
   }
+  Json ranges = Json::array();
+  for (const ByteRange& range : absent) ranges.push_back({{"offset", range.offset}, {"size", range.size}});
   return Json({{"leaf_size", container::kLeafSize},
                {"leaves_per_page", container::kLeavesPerPage},
                {"extents", std::move(extents)},
-               {"records", std::move(records)}});
+               {"records", std::move(records)},
+               {"absent", std::move(ranges)}});
 }
 
 }  // namespace fatctx

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "container/format/description_json.h"
 #include "fatctx/layout.h"
+#include "fatctx/presence.h"
 #include "fatctx/sharing.h"
 #include "runtime/inspect/extents_json.h"
 #include "runtime/inspect/sharing_json.h"
@@ -34,13 +35,16 @@ Json key_json(const SelectionKey& key) {
   return json;
 }
 
-Json record_json(const RecordInfo& record, const Container& container, const SameBytes& same_bytes) {
+Json record_json(const RecordInfo& record, const Container& container, const SameBytes& same_bytes,
+                 const RecordPresence& presence) {
   const auto path = container.access_path_of(record.id);  // none if the record has no view
   return {{"id", record.id},
           {"type", record_type_name(record.type)},
           {"name", record.name},
           {"size_bytes", record.size_bytes},
           {"stored_bytes", record.stored_bytes},
+          {"needed_bytes", presence.needed_bytes},
+          {"absent_bytes", presence.absent_bytes},
           {"codec", codec_name(record.codec)},
           {"slice_count", record.slice_count},
           {"recipe", record.recipe},
@@ -80,13 +84,15 @@ Json generations_json(const OpenReport& report) {
   return array;
 }
 
-Result<Json> container_json(const Container& container, const ContainerDescription& description) {
+Result<Json> container_json(const Container& container, const ContainerDescription& description,
+                            const PresenceReport& presence) {
   FATCTX_ASSIGN(const OpenReport report, container.report());
   FATCTX_ASSIGN(const auto all, container.records());
   const SameBytes same_bytes(all);
   Json records = Json::array();
-  for (const RecordInfo& record : all) {
-    Json json = record_json(record, container, same_bytes);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const RecordInfo& record = all[i];
+    Json json = record_json(record, container, same_bytes, presence.records[i]);
     Json format;
     Json producer;
     Json graphs = Json::array();
@@ -129,6 +135,7 @@ Result<Json> container_json(const Container& container, const ContainerDescripti
                {"committed_end", report.committed_end},
                {"tail_bytes", report.tail_bytes},
                {"dead_bytes", report.dead_bytes},
+               {"absent_bytes", presence.absent_bytes},
                {"copied_records", report.copied_records},
                {"degraded", report.degraded},
                {"filesystem", report.filesystem},
@@ -176,7 +183,8 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
 
 Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                               const InfoParts& parts) {
-  FATCTX_ASSIGN(Json json, container_json(container, description));
+  FATCTX_ASSIGN(const PresenceReport presence, find_absent(container, {.read_payload = parts.present}));
+  FATCTX_ASSIGN(Json json, container_json(container, description, presence));
   if (Json quant = quant_json(description.options); !quant.members()->empty()) json.add("quant", std::move(quant));
   if (parts.tensors_of) {
     FATCTX_ASSIGN(const RecordInfo weights, container.record(*parts.tensors_of));
@@ -186,7 +194,7 @@ Result<std::string> info_json(const Container& container, const ContainerDescrip
   if (parts.graphs) json.add("graphs", graphs_json(description));
   if (parts.options) json.add("options", options_json(description));
   if (parts.extents) {
-    FATCTX_ASSIGN(Json extents, extents_json(container));
+    FATCTX_ASSIGN(Json extents, extents_json(container, presence.absent));
     json.add("extents", std::move(extents));
   }
   if (parts.sharing) {

@@ -1,6 +1,7 @@
 #include "runtime/open/mapped_container.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include "container/read/stored_rows.h"
 #include "mapping/mapped_file.h"
 #include "runtime/observe/observe.h"
+#include "runtime/open/absent_remedy.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/open/step_watch.h"
 
@@ -26,14 +28,12 @@ void nobody_looks(std::uint64_t /*leaf*/, ByteView /*bytes*/) {}
 }  // namespace
 
 MappedContainer::MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::OpenedToc opened,
-                                 const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
-                                 std::shared_ptr<MappingProvider> provider)
+                                 const mapping::FileIdentity& identity, std::shared_ptr<MappingProvider> provider)
     : name_(std::move(name)),
       file_(std::move(file)),
       header_(std::move(opened.header)),
       toc_(std::move(opened.toc)),
       partial_(opened.whole ? nullptr : std::make_unique<container::PartialToc>(*file_, header_, toc_)),
-      filesystem_(filesystem),
       provider_(std::move(provider)),
       tensor_tables_(toc_.records.size()),
       looks_(identity),
@@ -46,6 +46,14 @@ MappedContainer::~MappedContainer() {
     delete region;
     span.succeeded(size);
   }
+}
+
+const mapping::FilesystemKind& MappedContainer::filesystem() const noexcept {
+  std::call_once(filesystem_asked_, [&] {
+    const int descriptor = file_->descriptor();
+    filesystem_ = descriptor < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(descriptor);
+  });
+  return filesystem_;
 }
 
 Status MappedContainer::ensure_mapped() const {
@@ -105,9 +113,10 @@ Status MappedContainer::recheck() const {
 }
 
 Error MappedContainer::damaged(const RecordInfo& record, std::uint64_t look, Error error) const {
-  if (error.code != ErrorCode::kChecksumMismatch && error.code != ErrorCode::kMalformed) return error;
+  const bool absent = error.code == ErrorCode::kNotPresent;
+  if (!absent && error.code != ErrorCode::kChecksumMismatch && error.code != ErrorCode::kMalformed) return error;
   counted(record).damaged.store(look, std::memory_order_relaxed);
-  error.message += "; run `fatctx verify` and fetch the file again";
+  error.message += absent ? kRemedyForAbsent : "; run `fatctx verify` and fetch the file again";
   return error;
 }
 
@@ -225,13 +234,14 @@ Result<std::uint64_t> MappedContainer::verify_composed(const RecordInfo& record,
 RecordState MappedContainer::verification_of(const RecordInfo& record) const {
   const std::size_t index = toc_.index_of(record);
   if (!container::check_supported(record, toc_.forms[index]).ok()) return RecordState::kUnknown;
-  if (record.slice_count == 0) return RecordState::kOk;  // it has no bytes that could be damaged
+  // An empty record has no bytes that could be damaged. A view may have found that its hash is another one.
+  const RecordState before = record.slice_count == 0 ? RecordState::kOk : RecordState::kUnknown;
   const Attachments::OfRecord* counted = attachments_.find(index);
-  if (counted == nullptr) return RecordState::kUnknown;
+  if (counted == nullptr) return before;
   const std::uint64_t look = this->look();
   const auto found = [&](const std::atomic<std::uint64_t>& in) { return in.load(std::memory_order_relaxed) == look; };
   if (found(counted->whole) || found(counted->composed)) return RecordState::kOk;
-  return found(counted->damaged) ? RecordState::kBad : RecordState::kUnknown;
+  return found(counted->damaged) ? RecordState::kBad : before;
 }
 
 Error MappedContainer::in_table(Error error) const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,7 @@ namespace fatctx {
 class MappedContainer {
  public:
   MappedContainer(std::string name, std::unique_ptr<mapping::OsFile> file, container::OpenedToc opened,
-                  const mapping::FileIdentity& identity, mapping::FilesystemKind filesystem,
-                  std::shared_ptr<MappingProvider> provider);
+                  const mapping::FileIdentity& identity, std::shared_ptr<MappingProvider> provider);
   ~MappedContainer();
   MappedContainer(const MappedContainer&) = delete;
   MappedContainer& operator=(const MappedContainer&) = delete;
@@ -54,7 +54,8 @@ class MappedContainer {
   [[nodiscard]] std::vector<const RecordInfo*> known_records() const;
   // Returns the lost redundancy that was found so far (container::Degraded).
   [[nodiscard]] std::uint32_t degraded() const noexcept;
-  [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept { return filesystem_; }
+  // Returns where the file is. The first call asks the system; bytes in memory are on "memory".
+  [[nodiscard]] const mapping::FilesystemKind& filesystem() const noexcept;
   // Returns true if this is the last known identity of the file.
   [[nodiscard]] bool looks_like(const mapping::FileIdentity& identity) const noexcept {
     return looks_.last_was(identity);
@@ -154,7 +155,8 @@ class MappedContainer {
   container::Header header_;
   mutable container::Toc toc_;
   mutable std::unique_ptr<container::PartialToc> partial_;  // null: the table was read whole
-  mapping::FilesystemKind filesystem_;
+  mutable std::once_flag filesystem_asked_;
+  mutable mapping::FilesystemKind filesystem_;
   std::shared_ptr<MappingProvider> provider_;                          // null: the system maps
   mutable std::atomic<const mapping::MappedRegion*> region_{nullptr};  // owns; written once
   // Indexed by record; each is written once, by the first thread that parses the table.

@@ -48,9 +48,7 @@ Status check_window(const FileWindow& window, const std::string& name) {
 std::shared_ptr<const MappedContainer> make_container(std::unique_ptr<mapping::OsFile> file, const std::string& name,
                                                       const mapping::FileIdentity& identity,
                                                       container::OpenedToc opened, const OpenOptions& options) {
-  const mapping::FilesystemKind filesystem =
-      file->descriptor() < 0 ? mapping::FilesystemKind{.name = "memory"} : mapping::filesystem_kind(file->descriptor());
-  return std::make_shared<const MappedContainer>(name, std::move(file), std::move(opened), identity, filesystem,
+  return std::make_shared<const MappedContainer>(name, std::move(file), std::move(opened), identity,
                                                  options.mapping_provider);
 }
 

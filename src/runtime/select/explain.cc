@@ -164,7 +164,7 @@ std::string sentence_without_axis(const Verdict& verdict, const SelectionKey& ke
       return fmt::format("built for backend {}, device has backend {}", key.backend.empty() ? "(none)" : key.backend,
                          device.backend);
     case Axis::kDamaged:
-      return "its bytes are damaged or cannot be read";
+      return "its bytes are damaged, not present or cannot be read";
     case Axis::kVersion:
       return version_sentence(key, device, policy);
     case Axis::kArchNewer:
@@ -306,7 +306,8 @@ std::string_view warning_text(std::string_view warning) {
   if (warning == "source_model") return "no record was built for this device; a source model is compiled for it";
   if (warning == "vtcm_unverified") return "the device's VTCM is not known; the record may want more";
   if (warning == "override_forced") return "the axes refuse the named record; it may not load";
-  if (warning == "damaged_choice") return "what would have been chosen is damaged; the best whole target is used";
+  if (warning == "damaged_choice")
+    return "what would have been chosen is damaged or not present; the best whole target is used";
   if (warning == "mixed_targets") return "no target has every unit; units of several targets are used together";
   return "";
 }

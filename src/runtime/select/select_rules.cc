@@ -48,7 +48,7 @@ bool archs_known(const Facts& f) noexcept { return f.device.arch && !f.device.ar
 bool same_arch(const Facts& f) noexcept { return archs_known(f) && f.key.arch == *f.device.arch; }
 
 bool same_part(const Facts& f) {
-  return f.device.part && !f.key.part.empty() && f.own.table.same_part(f.key.part, *f.device.part);
+  return f.device.part && !f.key.part.empty() && f.own.table && f.own.table->same_part(f.key.part, *f.device.part);
 }
 
 bool same_number(const Facts& f) noexcept {
@@ -94,7 +94,7 @@ constexpr AxisRow kAxes[] = {
     {Axis::kVtcm, Family::kAccelerator,
      [](const Facts& f) { return f.device.vtcm_mb && f.key.vtcm_mb > *f.device.vtcm_mb; }},
     {Axis::kQuirk, Family::kAccelerator,
-     [](const Facts& f) { return find_quirk(f.own.table, f.key, f.device) != nullptr; }},
+     [](const Facts& f) { return f.own.table && find_quirk(*f.own.table, f.key, f.device) != nullptr; }},
     {Axis::kIsa, Family::kCpu, [](const Facts& f) { return archs_known(f) && !same_isa(f); }},
     {Axis::kFeature, Family::kCpu, [](const Facts& f) { return cpu_level_or_feature_missing(f); }},
     {Axis::kWeights, Family::kEvery, [](const Facts& f) { return !f.candidate.weights_ok; }},
@@ -209,10 +209,10 @@ std::vector<std::uint32_t> boundaries_of(const SelectPolicy& policy) {
 DeviceFacts::DeviceFacts(const Device& of_device, const SelectPolicy& of_policy)
     : device(of_device),
       policy(of_policy),
-      table(table_of(of_policy)),
-      boundaries(of_policy.boundaries ? *of_policy.boundaries : table.boundaries()),
       cpu(of_device.backend == kCpuBackend),
       htp(of_device.backend == kHtpBackend),
+      table(cpu && !of_device.part ? std::nullopt : std::optional(table_of(of_policy))),
+      boundaries(htp ? boundaries_of(of_policy) : std::vector<std::uint32_t>()),
       cpu_arch(parse_cpu_arch(of_device.arch ? std::string_view(*of_device.arch) : std::string_view())),
       hexagon(htp && of_device.arch ? hexagon_number(*of_device.arch) : std::nullopt) {}
 

@@ -31,10 +31,11 @@ struct DeviceFacts {
 
   const Device& device;
   const SelectPolicy& policy;
-  const SocTable table;
-  const std::vector<std::uint32_t>& boundaries;
   const bool cpu;
   const bool htp;
+  // None for a mere CPU. No rule asks it about one, and reading the table takes a process most of a millisecond.
+  const std::optional<SocTable> table;
+  const std::vector<std::uint32_t> boundaries;
   const CpuArch cpu_arch;
   const std::optional<std::uint32_t> hexagon;
 };

@@ -11,6 +11,7 @@
 #include "runtime/view/copy_memory.h"
 #include "runtime/view/sealed_copy.h"
 #include "runtime/view/shared_views.h"
+#include "runtime/view/view_of.h"
 
 namespace fatctx {
 
@@ -58,7 +59,10 @@ Result<std::shared_ptr<const RecordCopy>> make_copy(const Container& container, 
 Result<RecordView> shared_copy(const Container& container, const RecordInfo& record,
                                const std::shared_ptr<ViewAllocator>& allocator, bool* made_now) {
   const auto& from = allocator ? allocator : heap_allocator();
-  if (record.size_bytes == 0) return RecordView(mapped_of(container), record.id, {}, AccessPath::kCopied);
+  if (record.size_bytes == 0) {
+    FATCTX_TRY(check_shown(container, record));
+    return RecordView(mapped_of(container), record.id, {}, AccessPath::kCopied);
+  }
   SharedViewClaim<RecordCopy> claim({mapped_of(container).get(), record.id, AccessPath::kCopied, from.get()});
   std::shared_ptr<const RecordCopy> copy = claim.live();
   if (!copy) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/named_values.h"
+#include "container/format/copy_out.h"
 #include "container/read/leaves.h"
 #include "container/read/open.h"
 #include "container/read/record_hasher.h"
@@ -164,7 +165,7 @@ class PiecedRead {
       const std::uint64_t at = range.offset + (to.size() - rest.size());
       const ByteView bytes = rest.first(std::min<std::size_t>(rest.size(), container::kLeafSize));
       if (!leaves_.match(at / container::kLeafSize, bytes)) {
-        return container::damaged_bytes(segment_.offset + at, bytes.size());
+        return container::leaf_error({segment_.offset + at, bytes.size()}, container::all_zero(bytes));
       }
       rest = rest.subspan(bytes.size());
     }

@@ -74,6 +74,34 @@ TEST(DlcMetadata, InputsOutputsAndFactsOfAGraphAreReadWithTheirScales) {
   EXPECT_EQ(metadata.value().undescribed_graphs, 0U);
 }
 
+TEST(DlcMetadata, WhatIsSaidOfTheWholeArchiveIsKeptInBothForms) {
+  const auto json = parse(R"({"header": {"artifact_type": "DLC", "version": {"major": 2, "minor": 3, "patch": 1},
+      "timestamp": "now"}, "version-info": [{"converter-command": "convert --in x", "ok": true}], "tools": ["a", 7],
+      "cacheList": [], "relations": [], "nothing": null, "empty": ""})");
+  ASSERT_TRUE(is_ok(json));
+  EXPECT_EQ(texts_of(json.value().facts),
+            "header.artifact_type=DLC header.version=2.3.1 version-info.converter-command=convert --in x "
+            "version-info.ok=true tools=a, 7 ");
+  EXPECT_EQ(json.value().written_at, "now");
+  EXPECT_EQ(json.value().left_out_facts, 0U);
+
+  const auto lines =
+      parse("converter-command=convert a=b\r\nno fact\n=neither\nempty=\ncopyright=\xc3\xa9\nbad=\xff\nlast=1");
+  ASSERT_TRUE(is_ok(lines));
+  EXPECT_EQ(texts_of(lines.value().facts), "converter-command=convert a=b copyright=\xc3\xa9 last=1 ");
+  EXPECT_EQ(lines.value().left_out_facts, 1U);
+}
+
+TEST(DlcMetadata, FactsBeyondTheLimitsAreCounted) {
+  std::string many;
+  for (int i = 0; i < 600; ++i) many += "k" + std::to_string(i) + "=v\n";
+  EXPECT_EQ(parse(many).value().facts.size(), 512U);
+  EXPECT_EQ(parse(many).value().left_out_facts, 88U);
+  const auto large = parse("a=" + std::string((256U << 10) + 1, 'x') + "\nb=1\n" + std::string(300, 'k') + "=1");
+  EXPECT_EQ(texts_of(large.value().facts), "b=1 ");
+  EXPECT_EQ(large.value().left_out_facts, 2U);
+}
+
 // Returns metadata of one graph, with `tensor` as its only input.
 std::string with_input(const std::string& tensor) {
   return R"({"cacheList": [{"cacheName": "htp.cache.57.0", "graphs": [

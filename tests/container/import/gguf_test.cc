@@ -49,6 +49,39 @@ GgufWriter sample() {
   return writer;
 }
 
+TEST(Gguf, MetadataIsKeptWithItsTypesAndLongValuesAreCut) {
+  GgufWriter writer;
+  writer.pair("general.name", 8);
+  writer.text("tiny");
+  writer.pair("count", 4);
+  writer.number<std::uint32_t>(263);
+  writer.pair("least", 11);
+  writer.number<std::uint64_t>(~std::uint64_t{4});
+  writer.pair("half", 6);
+  writer.number<std::uint32_t>(0x3f000000);
+  writer.pair("on", 7);
+  writer.number<std::uint8_t>(1);
+  writer.pair("sizes", 9);
+  writer.number<std::uint32_t>(2);
+  writer.number<std::uint64_t>(5);
+  for (std::uint16_t size = 7; size < 12; ++size) writer.number<std::uint16_t>(size);
+  writer.pair("template", 8);
+  writer.text(std::string(255, 'x') + "\xc3\xa4" + std::string(5000, 'y'));
+  writer.alignment_pair(64);
+
+  const auto index = read_index(writer.write());
+
+  ASSERT_TRUE(index.ok()) << to_text(index.error());
+  std::vector<std::string> rows;
+  for (const DescribedOption& one : index.value().metadata)
+    rows.push_back(one.owner + " " + one.key + " = " + one.value);
+  EXPECT_EQ(rows, (std::vector<std::string>{"text general.name = tiny", "uint32 count = 263", "int64 least = -5",
+                                            "float32 half = 0.5", "boolean on = true",
+                                            "array sizes = 5 uint16: 7, 8, 9, 10, ...",
+                                            "text template = " + std::string(255, 'x') + "... 5257 bytes in all",
+                                            "uint32 general.alignment = 64"}));
+}
+
 TEST(Gguf, TensorsGetTheirPlaceInTheFileAndTheOutermostDimensionFirst) {
   for (const std::uint32_t version : {2U, 3U}) {
     GgufWriter writer = sample();

@@ -171,10 +171,12 @@ struct Copied {
     options.sharing = Sharing::kOff;
     std::vector<PackRecord> two = {support::binary_record("large", "v68", support::pattern(1'200'000, 8)),
                                    support::binary_record("small", "v69", support::pattern(5'000, 9))};
-    plan = make_plan(std::move(two), {}, options).value();
+    plan = make_plan(std::move(two), {}, options, progress).value();
     file.bytes().resize(static_cast<std::size_t>(plan.committed_end));
-    EXPECT_TRUE(is_ok(copy_payload(plan, file, {})));
+    EXPECT_TRUE(is_ok(copy_payload(plan, file, progress)));
   }
+  Progress callback;
+  WorkProgress progress{callback};
   Plan plan;
   MemoryFile file;
 };
@@ -187,7 +189,7 @@ TEST(Digests, AreNotMadeUpWhenTheFileFails) {
       const std::uint64_t before = copied.file.calls(call);
       copied.file.fail(call, before + failed, false);
 
-      const Status added = add_digests(copied.plan, copied.file, {});
+      const Status added = add_digests(copied.plan, copied.file, {}, copied.progress);
 
       met = copied.file.calls(call) > before + failed;
       EXPECT_EQ(added.ok(), !met) << failed;
@@ -230,7 +232,7 @@ TEST(Digests, AreCancelledWithinAFewReads) {
     PackOptions options;
     options.cancel = &cancel;
 
-    const Status added = add_digests(copied.plan, file, options);
+    const Status added = add_digests(copied.plan, file, options, copied.progress);
 
     met = cancel;
     if (!met) continue;

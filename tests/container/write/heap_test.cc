@@ -117,7 +117,8 @@ struct Hollow {
 Hollow hollow(std::vector<PackRecord> records) {
   PackOptions options;
   options.extent_log2 = kExtentLog2;
-  Plan plan = make_plan(std::move(records), {}, options).value();
+  WorkProgress progress(options.progress);
+  Plan plan = make_plan(std::move(records), {}, options, progress).value();
   Bytes toc = build_toc(plan, options, 1).value();
   const DiskUuid uuid = derive_uuid(toc, plan.extent_log2, options.granule_log2);
   put_uuid(toc, uuid);

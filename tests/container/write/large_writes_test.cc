@@ -37,11 +37,12 @@ TEST(LargeWrites, ASegmentIsWrittenFrontToBackInCallsOf4MiB) {
         support::plain_record(RecordType::kOpaque, "small" + std::to_string(i), support::pattern(30'000 + i, 10 + i)));
   }
   PackOptions options;
-  auto plan = make_plan(std::move(records), {}, options);
+  WorkProgress progress(options.progress);
+  auto plan = make_plan(std::move(records), {}, options, progress);
   ASSERT_TRUE(support::is_ok(plan));
   WriteLog file;
 
-  ASSERT_TRUE(support::is_ok(copy_payload(plan.value(), file)));
+  ASSERT_TRUE(support::is_ok(copy_payload(plan.value(), file, progress)));
 
   std::vector<std::size_t> calls;
   for (const PlannedSegment& segment : plan.value().segments) {

@@ -336,14 +336,14 @@ const std::vector<EventRow>& events() {
        "truncated and regrown",
        false,
        {"zeros"},
-       {"changed", "checksum_mismatch", "mapping_lost"},
+       {"changed", "checksum_mismatch", "not_present", "mapping_lost"},
        {"right", "changed", "mapping_lost"}},
       {Event::kRewritePayload, "rewritten in place", false, {"other"}, {"checksum_mismatch"}, {"right"}},
       {Event::kRewriteAll,
        "another container written in place",
        false,
        {"other", "zeros"},
-       {"changed", "checksum_mismatch"},
+       {"changed", "checksum_mismatch", "not_present"},
        {"changed"}},
       {Event::kRename, "replaced by rename", true, {}, {}, {"right"}},
       {Event::kUnlink, "unlinked", true, {}, {}, {"right"}},
@@ -697,9 +697,10 @@ TEST(HazardOfACut, OpensAndVerifiesThatRaceItGetNoSignal) {
   EXPECT_TRUE(lost_mappings() == lost || seen.contains("mapping_lost") || seen.contains("changed"));
   EXPECT_GT(whole, 0);
   EXPECT_GT(refused, 0) << "the file was cut while somebody opened it";
-  const Seen typed = {"right",          "view right",   "changed",        "truncated",      "checksum_mismatch",
-                      "open right",     "open changed", "open truncated", "open malformed", "open checksum_mismatch",
-                      "open bad_magic", "malformed",    "mapping_lost"};
+  const Seen typed = {
+      "right",      "view right",   "changed",        "truncated",      "checksum_mismatch",      "not_present",
+      "open right", "open changed", "open truncated", "open malformed", "open checksum_mismatch", "open bad_magic",
+      "malformed",  "mapping_lost"};
   EXPECT_EQ(beside(seen, typed), Seen{});
 }
 
@@ -709,7 +710,7 @@ TEST(HazardOfASession, ItsEndTellsOfBytesThatChangedUnderIt) {
     Event event;
     ErrorCode code;  // kInternal: none
   };
-  const Row rows[] = {{Event::kTruncateAndRegrow, ErrorCode::kChecksumMismatch},
+  const Row rows[] = {{Event::kTruncateAndRegrow, ErrorCode::kNotPresent},
                       {Event::kRewritePayload, ErrorCode::kChecksumMismatch},
                       {Event::kRewriteAll, ErrorCode::kChanged},
                       {Event::kTruncate, ErrorCode::kChanged},

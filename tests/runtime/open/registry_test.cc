@@ -134,7 +134,7 @@ TEST(Registry, ATruncatedOrRewrittenFileIsChangedAndNotACrash) {
   std::filesystem::resize_file(path, support::report_of(container).file_size);  // zeros instead of records
   const auto regrown = container.acquire("weights");
   ASSERT_FALSE(regrown.ok());
-  EXPECT_EQ(regrown.error().code, ErrorCode::kChecksumMismatch);
+  EXPECT_EQ(regrown.error().code, ErrorCode::kNotPresent);
 
   testing::flip_byte(path, 0x0810);
   testing::flip_byte(path, 0x2810);  // both mirrors of the live slot

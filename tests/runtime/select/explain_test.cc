@@ -234,7 +234,7 @@ TEST(ExplainVerdict, TellsDamageMissingWeightsAndOtherGroups) {
   const Selection selection = select(candidates, device, {.group = "minilm"}).value();
 
   EXPECT_EQ(explain_verdict(selection.verdicts[0], candidates[0], device),
-            "its bytes are damaged or cannot be read [A2]");
+            "its bytes are damaged, not present or cannot be read [A2]");
   EXPECT_EQ(explain_verdict(selection.verdicts[1], candidates[1], device),
             "a weight blob it refers to is missing, damaged or has other contents [A7]");
   EXPECT_EQ(explain_verdict(selection.verdicts[2], candidates[2], device), "belongs to group \"vision\" [group]");

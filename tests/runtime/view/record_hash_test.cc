@@ -142,6 +142,23 @@ TEST_F(RecordHash, IsComparedForEachRecordThoughItsLeavesAreKnown) {
   EXPECT_EQ(state_of(container, "one"), RecordState::kOk);
 }
 
+// An empty record has no leaves, but the hash of no bytes.
+TEST_F(RecordHash, AnEmptyRecordHasTheHashOfNoBytesOrIsRefused) {
+  HostileFile file(
+      support::packed_bytes({support::plain_record(RecordType::kOpaque, "empty", {}),
+                             support::plain_record(RecordType::kOpaque, "other", support::pattern(9, 1))}));
+  support::write_file(path_, file.bytes());
+  EXPECT_TRUE(is_ok(open().acquire("empty")));
+  support::SlicedContainer::record_named(file, "empty").logical_hash =
+      container::hash128(support::pattern(10, 1)).bytes;
+  support::write_file(path_, file.bytes());
+  expect_refused(open(), "empty");
+  EXPECT_TRUE(is_ok(open().acquire("other")));
+  EXPECT_TRUE(
+      fails_with(open({.file_mapping = FileMapping::kDisabled}).acquire("empty"), ErrorCode::kChecksumMismatch, "F37"));
+  EXPECT_TRUE(is_ok(open({.verify = VerifyPolicy::kNone}).acquire("empty"))) << "the caller vouches";
+}
+
 class ComposedRecordHash : public testing::ChipModel {};
 
 TEST_F(ComposedRecordHash, AComposedViewHasItOrIsRefused) {

@@ -21,16 +21,21 @@ namespace {
 const char* file_to_cut = nullptr;
 int looks_until_cut = 0;
 pid_t cutter = -1;
+bool held_back = false;  // the system let the cut wait, because the program held a read lease of the file
+
+// Added to the exit code where the cut had to wait.
+constexpr int kHeldBack = 40;
 
 // Cuts the file in another process: where the program holds a read lease, the system lets that process wait until the
 // program gives the lease back.
 void cut_file() {
   cutter = ::fork();
   if (cutter == 0) ::_exit(::truncate(file_to_cut, 0) == 0 ? 0 : 99);
-  for (int i = 0; i < 20 && cutter > 0; ++i) {
+  for (int i = 0; i < 500 && cutter > 0; ++i) {  // a busy machine starts it late
     if (::waitpid(cutter, nullptr, WNOHANG) == cutter) cutter = -1;
     if (cutter > 0) ::usleep(1000);
   }
+  held_back = cutter > 0;
 }
 
 }  // namespace
@@ -53,6 +58,7 @@ class CutFile : public ::testing::Test {
   struct Ended {
     int code = 0;  // -1: ended by a signal
     bool cut = false;
+    bool held_back = false;
     std::string said;  // on stderr
   };
 
@@ -73,8 +79,10 @@ class CutFile : public ::testing::Test {
       const int code = fatctx_main(static_cast<int>(arguments.size()), arguments.data());
       std::fflush(nullptr);
       if (cutter > 0) ::waitpid(cutter, nullptr, 0);
-      return code;
+      return held_back ? code + kHeldBack : code;
     });
+    ended.held_back = ended.code >= kHeldBack;
+    if (ended.held_back) ended.code -= kHeldBack;
     ended.cut = std::filesystem::file_size(path_) == 0;
     const Bytes text = support::read_file(said);
     ended.said.assign(reinterpret_cast<const char*>(text.data()), text.size());
@@ -90,7 +98,10 @@ TEST_F(CutFile, IsAnErrorOfTheFileAtEveryMomentAndNeverASignal) {
   int lost_mappings = 0;
   int look = 1;
   for (Ended ended = bench_load_cut_after(look); ended.cut; ended = bench_load_cut_after(++look)) {
-    EXPECT_EQ(ended.code, 3) << "cut after look " << look << ": " << ended.said;
+    // A cut that waits for the lease comes after the reads: it may find a program that needs the file no more.
+    if (!ended.held_back || ended.code != 0) {
+      EXPECT_EQ(ended.code, 3) << "cut after look " << look << ": " << ended.said;
+    }
     if (ended.said.find("a file was cut while it was mapped; the result is not valid (mapping_lost)") !=
         std::string::npos) {
       ++lost_mappings;

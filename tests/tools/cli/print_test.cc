@@ -71,6 +71,51 @@ TEST(TableText, AlignsColumnsAndEscapesCells) {
             "12  \xc3\xa4\n");
 }
 
+TEST(TableText, IsAsWideAsItsCellsIfNoTerminalReadsIt) {
+  Table table({{"name"}, {"target"}});
+  const std::string target(200, 'x');
+  table.add_row({"first", target + " " + target});
+
+  EXPECT_EQ(table.text("", 0), "name   target\nfirst  " + target + " " + target + "\n");
+}
+
+TEST(VerdictColors, AreThereIfTheUserAsksForThemAndTakeNoColumn) {
+  use_color(Color::kNever);
+  EXPECT_EQ(good("whole"), "whole");
+  use_color(Color::kAlways);
+  EXPECT_EQ(bad("damaged"), "\x1b[31mdamaged\x1b[0m");
+  EXPECT_EQ(with_good("whole: whole", "whole", 1), "whole: \x1b[32mwhole\x1b[0m");
+  EXPECT_EQ(with_bad("whole", "damaged"), "whole");
+  EXPECT_EQ(fitted(good("one two") + " three", 13), good("one two") + " three");
+  use_color(Color::kAuto);
+}
+
+TEST(Fitted, BreaksLongLinesAtBlanks) {
+  EXPECT_EQ(fitted("one two three four\n  five six seven\n", 10),
+            "one two\n"
+            "  three\n"
+            "  four\n"
+            "  five six\n"
+            "    seven\n");
+  EXPECT_EQ(fitted("file:  a model of two words\nshort: b\n", 20),
+            "file:  a model of\n"
+            "       two words\n"
+            "short: b\n");
+  EXPECT_EQ(fitted("a-word-that-is-longer-than-a-line\n\nx", 10), "a-word-that-is-longer-than-a-line\n\nx");
+  EXPECT_EQ(fitted("path: /a/path/that/is/long then more", 10), "path:\n  /a/path/that/is/long\n  then\n  more");
+  EXPECT_EQ(fitted("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6", 9),
+            "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 \xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6");
+}
+
+TEST(Fitted, LeavesWhatIsCopiedOrReadByProgramsAsItIs) {
+  const std::string json = "{\n  \"name\": \"one two three four\"\n}\n";
+  const std::string example = "  fatctx pack -o m.fatctx --name m --binary code.bin@cpu:x86-64-v3\n";
+
+  EXPECT_EQ(fitted(json, 10), json);
+  EXPECT_EQ(fitted(example, 10), example);
+  EXPECT_EQ(fitted("one two three four", 0), "one two three four");
+}
+
 TEST(BlockText, AlignsValuesAndEscapesThem) {
   Block block;
   block.add("file", "m.fatctx");
@@ -114,6 +159,19 @@ TEST(ProgressLine, DrawsALongJobAndWipesTheLineAtTheEnd) {
     line.bytes(512, 2048);
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "\r\x1b[Kverify   25 %  512 bytes of 2.0 KiB\r\x1b[K");
+}
+
+TEST(ProgressLine, SaysTheRateAndTheTimeThatIsLeft) {
+  using std::chrono::milliseconds;
+  const auto pace = [](std::uint64_t done, std::uint64_t total, int spent) {
+    return ProgressLine::pace_text(done, total, milliseconds(spent));
+  };
+
+  EXPECT_EQ(pace(1024, 4096, 1000), ", 1.0 KiB/s, 3 s left");
+  EXPECT_EQ(pace(1024, 103'424, 1000), ", 1.0 KiB/s, 1:40 min left");
+  EXPECT_EQ(pace(4096, 4096, 2000), ", 2.0 KiB/s");
+  EXPECT_EQ(pace(1024, 4096, 100), "");  // too early to say
+  EXPECT_EQ(pace(0, 4096, 1000), "");
 }
 
 }  // namespace print_test

@@ -1,4 +1,5 @@
-"""Loading needs no vendor library: neither the command nor the library links one, or could load one by name."""
+"""Loading needs no vendor library: neither the command nor the library links one. The library can load
+none by name, and the command loads only libcurl."""
 
 import os
 import pathlib
@@ -55,7 +56,18 @@ def test_nothing_links_a_library_of_a_vendor(program):
 def test_nothing_loads_a_library_by_name(program):
     symbols = tool("nm", "--dynamic", "--undefined-only", program)
     assert "mmap" in symbols, "the list is one of functions"
-    assert loads_by_name(symbols) == []
+    # The command loads libcurl for `fetch`, and nothing else.
+    assert loads_by_name(symbols) == (["dlopen", "dlsym"] if program == PROGRAMS["command"] else [])
+
+
+def test_the_command_loads_libcurl_and_onnx_runtime_alone():
+    calls = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for folder in ("src", "tools")
+             for path in (ROOT / folder).rglob("*.cc") if "dlopen(" in path.read_text(encoding="utf-8")}
+    loaded = {"tools/fetch/curl_library.cc": "libcurl", "tools/ctx_gen/engine/ort_library.cc": "libonnxruntime"}
+    assert calls.keys() == loaded.keys()
+    for path, text in calls.items():
+        names = re.findall(r'"([\w.-]+\.(?:so|dylib)[\w.]*)"', text)
+        assert names and all(name.startswith(loaded[path]) for name in names)
 
 
 def test_the_library_does_not_know_the_name_of_a_vendors_library():

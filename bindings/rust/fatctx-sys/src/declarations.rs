@@ -131,7 +131,8 @@ impl Default for fatctx_version {
 }
 
 /// Called from time to time; a result other than 0 stops the work, which then answers cancelled and leaves nothing
-/// behind.
+/// behind. Work that reads the bytes more than once, as packing does, begins again at 0 for each pass, with the total of
+/// that pass.
 pub type fatctx_progress = Option<unsafe extern "C" fn(user: *mut c_void, done_bytes: u64, total_bytes: u64) -> i32>;
 
 /// Called when the library no longer needs a caller's memory, or the `user` of callbacks that it holds, on the thread
@@ -191,6 +192,8 @@ pub struct fatctx_verify_report {
     pub signed_file: u32,
     /// as in fatctx_open_report
     pub signature_verified: u32,
+    /// of the findings: bytes of the file that are not present
+    pub absent_bytes: u64,
 }
 
 /// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
@@ -261,12 +264,19 @@ pub struct fatctx_repair_options {
     pub threads: u32,
     /// called for each range when everything is done
     pub restored: fatctx_restored,
-    /// called for each damage that nothing in the file can undo
+    /// called for each damage that neither the file nor `from` can undo
     pub finding: fatctx_finding,
     /// called by the final check; stopping it keeps the restored ranges
     pub progress: fatctx_progress,
     /// for all of them
     pub user: *mut c_void,
+    /// Paths of containers with equal bytes, at any place of them; asked in this order. One that cannot be used is left
+    /// out. Payload that is damaged or absent comes from them, and leaf hashes and tables of contents. Null: none.
+    pub from: *const *const c_char,
+    pub from_count: u64,
+    /// Its trusted_keys and minimum_generation are for the damaged file, the rest is not read: with keys, each byte from
+    /// `from` must match the signed SHA-256. Null: defaults.
+    pub open: *const fatctx_open_options,
 }
 
 /// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
@@ -289,6 +299,8 @@ pub struct fatctx_repair_report {
     /// 0: the file is whole
     pub finding_count: u64,
     pub checked_bytes: u64,
+    /// size of the leaves of payload that were damaged or absent; 0 without `from`
+    pub lacking_bytes: u64,
 }
 
 /// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
@@ -496,6 +508,8 @@ pub const FATCTX_ERROR_TIMED_OUT: i32 = 34;
 pub const FATCTX_ERROR_INVALID_CONFIG: i32 = 35;
 /// Codes of docs/errors.md.
 pub const FATCTX_ERROR_COPY_NOT_ALLOWED: i32 = 36;
+/// Codes of docs/errors.md.
+pub const FATCTX_ERROR_NOT_PRESENT: i32 = 37;
 
 /// An error, in the caller's memory. If struct_size is smaller than this struct, the fields that fit as a whole are
 /// written. Below 8 there is no room for the code, and nothing is written.
@@ -1691,6 +1705,8 @@ pub struct fatctx_info_parts {
     pub sharing: u32,
     /// 0; the place of everything in the file: header, tables, segments, leaf hashes, slices
     pub extents: u32,
+    /// 0; reads payload to find absent bytes, as fatctx_container_absent() does
+    pub present: u32,
 }
 
 /// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
@@ -1699,6 +1715,20 @@ impl Default for fatctx_info_parts {
         let mut made: Self = unsafe { std::mem::zeroed() };
         made.struct_size = std::mem::size_of::<Self>() as u32;
         made
+    }
+}
+
+/// bytes of the file; this struct never changes
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fatctx_file_range {
+    pub offset: u64,
+    pub size: u64,
+}
+
+impl Default for fatctx_file_range {
+    fn default() -> Self {
+        unsafe { std::mem::zeroed() }
     }
 }
 
@@ -2169,9 +2199,10 @@ extern "C" {
     /// limit_exceeded, changed, locked, no_space, io, cancelled, commit_unknown; of the key: not_found, invalid_argument,
     /// operation_not_permitted (others than its owner can read it).
     pub fn fatctx_sign_container(path: *const c_char, key_path: *const c_char, out: *const c_char, options: *const fatctx_sign_options, report: *mut fatctx_sign_report, error: *mut fatctx_error) -> i32;
-    /// Restores metadata that has a good copy, and leaf hashes that the payload proves; never payload. Each range is written
-    /// and synced before the next, then everything is read again. Takes the file's write lock; `path` must not be a link. A
-    /// sealed file without damage is not written to. `report` is required.
+    /// Restores metadata that has a good copy, leaf hashes that the payload proves, and what `from` has. Bytes whose hashes
+    /// are right are never written. Each range is written and synced before the next (payload in batches), then everything
+    /// is read again. Takes the file's write lock; `path` must not be a link. A sealed file without damage is not written
+    /// to. `report` is required.
     ///
     /// Errors: not_found, not_regular_file, locked, operation_not_permitted (it may not be written, and a range needs
     /// restoring), remote_filesystem, unsupported, io, no_space, cancelled; those of fatctx_container_open for a
@@ -2544,6 +2575,11 @@ extern "C" {
     /// Errors: malformed, checksum_mismatch, io (the description); those of fatctx_container_tensors; with sharing also
     /// changed, truncated, limit_exceeded (records that together are more than 64 times as large as their file).
     pub fn fatctx_container_info_json(container: fatctx_container, parts: *const fatctx_info_parts, buffer: *mut c_char, capacity: usize, size: *mut usize, error: *mut fatctx_error) -> i32;
+    /// Writes the ranges of the file that a partial container should have and does not: those that one record needs, or with
+    /// `record_id` 0 all of them, ascending. The first `capacity` of them go into `ranges`, their number into `count`.
+    /// `ranges` may be null if `capacity` is 0. Without `read_payload` only holes of the file count, and no payload is read;
+    /// with it, about a page of each 64 KiB is, and zeros count too. Errors: not_found, truncated, io.
+    pub fn fatctx_container_absent(container: fatctx_container, record_id: u32, read_payload: u32, ranges: *mut fatctx_file_range, capacity: u64, count: *mut u64, error: *mut fatctx_error) -> i32;
     /// Write the bytes of a record as a stream, or as a file that appears whole or not at all; for a record with a codec the
     /// decoded bytes. They are read with pread, never through the map, and checked before they are handed on. `progress` may
     /// be null.
@@ -2634,11 +2670,13 @@ extern "C" {
     pub fn fatctx_view_allocator_close(allocator: fatctx_view_allocator, error: *mut fatctx_error) -> i32;
     /// Make views of a record's bytes, checked by the open policy before they are handed out.
     ///
-    /// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
+    /// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, not_present (a partial file does
+    /// not have the bytes), io, truncated, changed.
     pub fn fatctx_container_acquire(container: fatctx_container, record_id: u32, view: *mut fatctx_view, error: *mut fatctx_error) -> i32;
     /// Make views of a record's bytes, checked by the open policy before they are handed out.
     ///
-    /// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, io, truncated, changed.
+    /// Errors: not_found, unsupported (also for a record with a codec), checksum_mismatch, not_present (a partial file does
+    /// not have the bytes), io, truncated, changed.
     pub fn fatctx_container_acquire_name(container: fatctx_container, name: *const c_char, view: *mut fatctx_view, error: *mut fatctx_error) -> i32;
     /// Waits for the checks that FATCTX_VERIFY_BESIDE_LOAD has begun for this container: of `count` records, or of all if
     /// `record_ids` is null. Errors: not_found; checksum_mismatch, io, truncated, of the first damaged record.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::io::AsFd;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,8 @@ pub struct InfoParts {
     pub sharing: bool,
     /// The place of everything in the file.
     pub extents: bool,
+    /// What is not present, by the payload and not only by the holes of the file.
+    pub present: bool,
 }
 
 /// An earlier state of the file.
@@ -214,6 +216,32 @@ impl Container {
         }
     }
 
+    /// Returns the ranges of the file that a partial container should have and does not: those that one record needs, or
+    /// all of them. With `read_payload` it looks for zeros in the payload, without it for holes of the file.
+    pub fn absent(&self, id: Option<u32>, read_payload: bool) -> Result<Vec<Range<u64>>> {
+        let mut ranges: Vec<sys::fatctx_file_range> = Vec::new();
+        loop {
+            let mut count = 0;
+            let capacity = ranges.len() as u64;
+            let into = if ranges.is_empty() { ptr::null_mut() } else { ranges.as_mut_ptr() };
+            call(|error| unsafe {
+                sys::fatctx_container_absent(
+                    self.raw(),
+                    id.unwrap_or(0),
+                    u32::from(read_payload),
+                    into,
+                    capacity,
+                    &mut count,
+                    error,
+                )
+            })?;
+            ranges.resize(count as usize, sys::fatctx_file_range { offset: 0, size: 0 });
+            if count <= capacity {
+                return Ok(ranges.iter().map(|one| one.offset..one.offset + one.size).collect());
+            }
+        }
+    }
+
     /// Returns the table of the tensors of a weight blob.
     pub fn tensors(&self, weights_id: u32) -> Result<TensorTable> {
         TensorTable::made(|table, error| unsafe { sys::fatctx_container_tensors(self.raw(), weights_id, table, error) })
@@ -321,6 +349,7 @@ impl Container {
             tensors_of: parts.tensors_of.unwrap_or(0),
             sharing: u32::from(parts.sharing),
             extents: u32::from(parts.extents),
+            present: u32::from(parts.present),
             ..Default::default()
         };
         text(|buffer, capacity, size, error| unsafe {

@@ -113,6 +113,8 @@ codes! {
     InvalidConfig = FATCTX_ERROR_INVALID_CONFIG,
     /// A view needs memory that the options do not allow.
     CopyNotAllowed = FATCTX_ERROR_COPY_NOT_ALLOWED,
+    /// The file has only a part of its container, and not these bytes.
+    NotPresent = FATCTX_ERROR_NOT_PRESENT,
 }
 
 impl ErrorCode {

@@ -66,6 +66,8 @@ pub struct VerifyReport {
     pub checked_bytes: u64,
     /// Everything that is wrong; each finding names its place.
     pub findings: Vec<Error>,
+    /// Of the findings: bytes of the file that are not present.
+    pub absent_bytes: u64,
     /// The container has a signature.
     pub signed: bool,
     /// The signature was made with one of the trusted keys.
@@ -165,6 +167,7 @@ fn verified<F: FnMut(u64, u64) -> ControlFlow<()>>(
     Ok(VerifyReport {
         checked_bytes: report.checked_bytes,
         findings: watch.findings,
+        absent_bytes: report.absent_bytes,
         signed: report.signed_file != 0,
         signature_verified: report.signature_verified != 0,
     })

@@ -8,11 +8,11 @@ layout! {
     fatctx_text { data, size }
     fatctx_version { major, minor, patch, build }
     fatctx_verify_options { struct_size, record_id, finding, progress, user, strict, threads, range_offset, range_size, open }
-    fatctx_verify_report { struct_size, reserved, checked_bytes, finding_count, signed_file, signature_verified }
+    fatctx_verify_report { struct_size, reserved, checked_bytes, finding_count, signed_file, signature_verified, absent_bytes }
     fatctx_sign_options { struct_size, seal, overwrite, reserved, progress, user, max_made_bytes }
     fatctx_sign_report { struct_size, sealed, generation, file_size, key_id }
-    fatctx_repair_options { struct_size, reserved, dry_run, threads, restored, finding, progress, user }
-    fatctx_repair_report { struct_size, reserved, generation, restored_count, finding_count, checked_bytes }
+    fatctx_repair_options { struct_size, reserved, dry_run, threads, restored, finding, progress, user, from, from_count, open }
+    fatctx_repair_report { struct_size, reserved, generation, restored_count, finding_count, checked_bytes, lacking_bytes }
     fatctx_soc_table { id }
     fatctx_device { id }
     fatctx_detect_options { struct_size, environment, soc, arch, root, table, vtcm_mb, backend_soc, backend_arch, backend_vtcm_mb, reserved }
@@ -59,7 +59,8 @@ layout! {
     fatctx_pack_record { struct_size, r#type, name, source_path, bytes, size, group, unit, backend, part, arch, features, variant, qnn_soc, vtcm_mb, generic, tensors_from_irpa, sdk, api, blob, codec, weights, weight_count, tensors, tensor_count, producer, format, graphs, graph_count, options, option_count, tensors_from_safetensors, tensors_from_gguf, own_extent, source_is_part, ranges, range_count, source_offset, source_size, loaded, copy, allow_unreachable, soc_table }
     fatctx_pack_report { struct_size, sealed, file_size, input_bytes, stored_bytes, record_count, shared_records, warning_count, uuid, shared_bytes }
     fatctx_record_info { struct_size, id, r#type, supported, ignorable, must_map, slice_count, weight_count, weights, name, size_bytes, stored_bytes, file_offset, hash, group, unit, backend, part, arch, features, variant, qnn_soc, vtcm_mb, generic, sdk, api, blob, codec, recipe }
-    fatctx_info_parts { struct_size, graphs, options, tensors_of, sharing, extents }
+    fatctx_info_parts { struct_size, graphs, options, tensors_of, sharing, extents, present }
+    fatctx_file_range { offset, size }
     fatctx_read_options { struct_size, method, keep_cached, threads }
     fatctx_read_report { struct_size, method, size_bytes, direct_bytes, cached_bytes, threads, reserved, reason }
     fatctx_report { id }
@@ -123,6 +124,7 @@ constants! {
     FATCTX_ERROR_TIMED_OUT,
     FATCTX_ERROR_INVALID_CONFIG,
     FATCTX_ERROR_COPY_NOT_ALLOWED,
+    FATCTX_ERROR_NOT_PRESENT,
     FATCTX_LOAD_GRAPH_INITIALISED,
     FATCTX_LOAD_CONTEXT_INITIALISED,
     FATCTX_PREFETCH_NONE,

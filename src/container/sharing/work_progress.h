@@ -1,5 +1,5 @@
-// The progress of a check on several threads. Only the caller's own thread runs the callback; an exception from it
-// stops the other threads.
+// The progress of work on several threads. Only the caller's own thread runs the callback; an exception from it stops
+// the other threads.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,20 @@ namespace fatctx::container {
 
 // A counter that several threads add to. Ownership: borrows the callback. Must be constructed on the thread that may
 // run the callback. Threads: every member from any number.
-class CheckProgress {
+class WorkProgress {
  public:
-  explicit CheckProgress(const Progress& progress) : progress_(progress), caller_(std::this_thread::get_id()) {}
-  CheckProgress(const CheckProgress&) = delete;
-  CheckProgress& operator=(const CheckProgress&) = delete;
+  explicit WorkProgress(const Progress& progress) : progress_(progress), caller_(std::this_thread::get_id()) {}
+  WorkProgress(const WorkProgress&) = delete;
+  WorkProgress& operator=(const WorkProgress&) = delete;
 
   void expect(std::uint64_t total_bytes) noexcept { total_.store(total_bytes, std::memory_order_relaxed); }
+  // Begins another pass over bytes: the count starts at 0. No other thread may add meanwhile.
+  void begin(std::uint64_t total_bytes) noexcept;
   // Counts bytes, and runs the callback if this is the caller's thread. Passes on exceptions of the callback.
   // Errors: cancelled, on every thread once the callback has thrown.
   [[nodiscard]] Status add(std::uint64_t bytes);
+  // The same for many small amounts: runs the callback once for each MiB, and at the total.
+  [[nodiscard]] Status add_little(std::uint64_t bytes);
   [[nodiscard]] Status go_on() { return add(0); }
   [[nodiscard]] std::uint64_t done_bytes() const noexcept { return done_.load(std::memory_order_relaxed); }
 
@@ -32,6 +36,7 @@ class CheckProgress {
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::uint64_t> total_{0};
   std::atomic<bool> stopped_{false};
+  std::uint64_t told_ = 0;  // done bytes at the last call of the callback; the caller's thread alone uses it
 };
 
 }  // namespace fatctx::container

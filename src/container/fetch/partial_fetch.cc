@@ -1,0 +1,321 @@
+#include "container/fetch/partial_fetch.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "container/check/leaf_parts.h"
+#include "container/format/copy_out.h"
+#include "mapping/file_holes.h"
+
+namespace fatctx::container {
+namespace {
+
+// Holds a header of either form, and the table of a small file.
+constexpr std::uint64_t kFirstBytes = std::uint64_t{64} << 10U;
+
+bool same_generation(const Header& a, const Header& b) {
+  return a.uuid == b.uuid && a.generation == b.generation && a.toc_hash == b.toc_hash && a.toc_offset == b.toc_offset &&
+         a.toc_size == b.toc_size && a.committed_end == b.committed_end && a.sealed == b.sealed;
+}
+
+// Returns the records with those that they need, ascending.
+std::set<std::uint32_t> with_what_they_need(const Toc& toc, const std::vector<std::uint32_t>& ids) {
+  std::set<std::uint32_t> all(ids.begin(), ids.end());
+  for (const RecordInfo& record : toc.records) {
+    if (record.type == RecordType::kDescription) all.insert(record.id);
+  }
+  for (const Reference& reference : toc.references) {
+    if (reference.kind == ReferenceKind::kWeights && all.contains(reference.from_record)) {
+      all.insert(reference.to_record);
+    }
+  }
+  for (const Reference& reference : toc.references) {
+    if (reference.kind == ReferenceKind::kTensorTable && all.contains(reference.to_record)) {
+      all.insert(reference.from_record);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+PartialFetch::PartialFetch(std::string target, std::uint64_t source_size, PartialFetchOptions options)
+    : target_(std::move(target)), source_size_(source_size), options_(std::move(options)) {
+  raw_.add({0, std::min(kFirstBytes, source_size)});
+  first_.resize(static_cast<std::size_t>(std::min(kFirstBytes, source_size)));
+  report_.path = target_;
+  report_.source_bytes = source_size;
+}
+
+Result<PartialFetch> PartialFetch::begin(const std::string& target, std::uint64_t source_size,
+                                         PartialFetchOptions options) {
+  PartialFetch fetch(target, source_size, std::move(options));
+  FATCTX_ASSIGN(fetch.pending_, mapping::PendingFile::resume(target, fetch.options_.overwrite));
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, fetch.file().identity());
+  fetch.resumed_ = identity.size != 0;
+  if (source_size == 0) {
+    return Error{ErrorCode::kTruncated, "the source is empty: not a container"};
+  }
+  return fetch;
+}
+
+const ByteSet& PartialFetch::missing() const noexcept { return wanted_ ? wanted_->missing() : raw_; }
+
+Status PartialFetch::add_seed(std::unique_ptr<mapping::OsFile> file) {
+  FATCTX_ASSIGN(Seed seed, open_seed(std::move(file)));
+  seeds_.push_back(std::move(seed));
+  return Done{};
+}
+
+Status PartialFetch::take(std::uint64_t offset, ByteView bytes) {
+  if (!within({offset, bytes.size()}, source_size_)) {
+    return Error{ErrorCode::kInvalidArgument, fmt::format("bytes {:#x} to {:#x} are not of a source of {} bytes",
+                                                          offset, offset + bytes.size(), source_size_)};
+  }
+  report_.fetched_bytes += bytes.size();
+  const std::uint64_t missing_before = missing().bytes();
+  Status taken = Done{};
+  if (wanted_) {
+    taken = wanted_->take(offset, bytes);
+  } else {
+    for (const ByteRange& part : raw_.within({offset, bytes.size()})) {
+      const ByteView piece =
+          bytes.subspan(static_cast<std::size_t>(part.offset - offset), static_cast<std::size_t>(part.size));
+      if (stage_ == FetchStage::kHeader) {
+        std::copy(piece.begin(), piece.end(), first_.begin() + static_cast<std::ptrdiff_t>(part.offset));
+      } else {
+        FATCTX_TRY(file().write_at(part.offset, piece));
+      }
+      raw_.remove(part);
+    }
+  }
+  if (missing().bytes() < missing_before) FATCTX_TRY(advance());
+  return taken;
+}
+
+// Wants the bytes of a stage once more if they did not pass. Returns the error.
+Status PartialFetch::wanted_again_unless(Status passed, std::initializer_list<ByteRange> ranges) {
+  if (passed.ok()) return passed;
+  for (const ByteRange& range : ranges) raw_.add(range);
+  return passed;
+}
+
+// Goes on as long as a stage has all of its bytes.
+Status PartialFetch::advance() {
+  while (stage_ != FetchStage::kDone && missing().empty()) {
+    switch (stage_) {
+      case FetchStage::kHeader:
+        FATCTX_TRY(wanted_again_unless(end_header(), {{0, first_.size()}}));
+        break;
+      case FetchStage::kTable:
+        FATCTX_TRY(wanted_again_unless(
+            end_table(), {{header_->toc_offset[0], header_->toc_size}, {header_->toc_offset[1], header_->toc_size}}));
+        break;
+      case FetchStage::kHashes:
+        FATCTX_TRY(begin_payload());
+        break;
+      case FetchStage::kPayload:
+        stage_ = FetchStage::kDone;
+        break;
+      case FetchStage::kDone:
+        break;
+    }
+  }
+  return Done{};
+}
+
+Status PartialFetch::end_header() {
+  const HeaderForm& form = form_of(ByteView(first_).first(std::min<std::size_t>(first_.size(), kFormBytes)));
+  const ByteView header_bytes = ByteView(first_).first(static_cast<std::size_t>(std::min(form.size, source_size_)));
+  FATCTX_ASSIGN(header_, parse_header(header_bytes, source_size_));
+  if (trust().wants_signature() || options_.minimum_generation != 0) FATCTX_TRY(check_claims(*header_, trust()));
+  if (resumed_) {
+    FATCTX_ASSIGN(const mapping::FileIdentity identity, file().identity());
+    const auto before = read_header(file(), identity.size);
+    if (!before.ok() && before.error().code == ErrorCode::kBadMagic) FATCTX_TRY(check_is_nobodys());
+    if (!before.ok() || !same_generation(before.value(), *header_)) FATCTX_TRY(begin_anew());
+  }
+  FATCTX_TRY(file().write_at(0, header_bytes));
+  stage_ = FetchStage::kTable;
+  raw_.add({header_->toc_offset[0], header_->toc_size});
+  raw_.add({header_->toc_offset[1], header_->toc_size});
+  if (resumed_) {
+    const auto opened = read_toc(file(), source_size_, trust());
+    const auto degraded = opened.ok() ? degraded_copies(file(), opened.value().header) : Result<std::uint32_t>(1U);
+    if (degraded.ok() && degraded.value() == 0) raw_ = {};
+  }
+  return give_first_bytes();
+}
+
+// Checks that a file without a header is an unfinished fetch that lost it: its first bytes are zeros.
+Status PartialFetch::check_is_nobodys() {
+  FATCTX_ASSIGN(const mapping::FileIdentity identity, file().identity());
+  std::vector<std::byte> start(static_cast<std::size_t>(std::min<std::uint64_t>(identity.size, kFormBytes)));
+  FATCTX_TRY(file().read_at(0, start));
+  if (all_zero(start)) return Done{};
+  return Error{ErrorCode::kExists,
+               fmt::format("{}.fetching is not an unfinished fetch; remove it, or fetch to another name", target_)};
+}
+
+// Replaces the unfinished file of another generation, and uses it as a seed.
+Status PartialFetch::begin_anew() {
+  auto old = mapping::open_for_reading(target_ + ".fetching", {.follow_symlinks = false});
+  pending_->discard();
+  pending_.reset();
+  FATCTX_ASSIGN(pending_, mapping::PendingFile::resume(target_, options_.overwrite));
+  resumed_ = false;
+  if (old.ok()) {
+    auto seed = open_seed(std::move(old).value());
+    if (seed.ok()) seeds_.push_back(std::move(seed).value());
+  }
+  return Done{};
+}
+
+// Takes what the first bytes have of this stage.
+Status PartialFetch::give_first_bytes() {
+  for (const ByteRange& part : raw_.within({0, first_.size()})) {
+    const ByteView piece =
+        ByteView(first_).subspan(static_cast<std::size_t>(part.offset), static_cast<std::size_t>(part.size));
+    FATCTX_TRY(file().write_at(part.offset, piece));
+    raw_.remove(part);
+  }
+  return Done{};
+}
+
+Status PartialFetch::end_table() {
+  FATCTX_ASSIGN(OpenedToc opened, read_toc(file(), source_size_, trust()));
+  FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file(), opened.header));
+  report_.degraded = degraded_texts(degraded);
+  opened_ = std::make_unique<OpenedToc>(std::move(opened));
+  const Toc& toc = opened_->toc;
+  if (resumed_) FATCTX_TRY(clear_what_is_wrong());
+  FATCTX_ASSIGN(const std::vector<std::uint32_t> chosen, options_.choose(*opened_));
+  report_.generation = opened_->header.generation;
+  for (const std::uint32_t id : with_what_they_need(toc, chosen)) {
+    const RecordInfo* record = toc.find(id);
+    if (record == nullptr) return Error{ErrorCode::kNotFound, fmt::format("there is no record {}", id)};
+    report_.records.emplace_back(record->name);
+    const std::vector<SegmentLeaves> under = leaves_under(toc, *record);
+    leaves_.insert(leaves_.end(), under.begin(), under.end());
+  }
+  sort_and_join(leaves_);
+  for (const SegmentLeaves& one : leaves_) {
+    const std::uint64_t size = toc.segments[one.segment].size;
+    report_.needed_bytes += std::min(one.range.end << kLeafLog2, size) - std::min(one.range.first << kLeafLog2, size);
+  }
+  stage_ = FetchStage::kHashes;
+  FATCTX_ASSIGN(raw_, hashes_to_fetch(false));
+  return give_first_bytes();
+}
+
+// An earlier fetch may have wanted more, and ended in the middle of a write. Whatever nobody fetches anew must be right
+// or zeros.
+Status PartialFetch::clear_what_is_wrong() {
+  const Toc& toc = opened_->toc;
+  std::vector<SegmentLeaves> known;
+  for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
+    const Segment& segment = toc.segments[i];
+    if (segment.kind == SegmentKind::kLeaves) {
+      FATCTX_ASSIGN(const std::vector<LeavesPart> parts, parts_of_leaves_segment(file(), toc, i));
+      for (const LeavesPart& part : parts) {
+        if (part.state == PartState::kDamaged) FATCTX_TRY(mapping::make_hole(file(), part.in_file));
+      }
+    }
+  }
+  for (std::uint32_t i = 0; i < toc.segments.size(); ++i) {
+    const Segment& segment = toc.segments[i];
+    if (!segment.holds_payload()) continue;
+    for (std::uint64_t first = 0; first < segment.leaf_count(); first += kLeavesPerPage) {
+      const LeafRange page{first, std::min(segment.leaf_count(), first + kLeavesPerPage)};
+      const bool both = leaf_hashes_named(toc, i).size() > 1;
+      if (read_leaves(file(), toc, segment, both ? LeafHash::kBoth : LeafHash::kXxh3, page).ok()) {
+        known.push_back({i, page});
+        continue;
+      }
+      // Nothing says what belongs here: it was not fetched, so it must be a hole.
+      const std::uint64_t begin = page.first << kLeafLog2;
+      const std::uint64_t end = std::min(page.end << kLeafLog2, segment.size);
+      FATCTX_TRY(mapping::make_hole(file(), {segment.offset + begin, end - begin}));
+    }
+  }
+  FATCTX_ASSIGN(WantedLeaves all, WantedLeaves::make(file(), toc, known));
+  return all.look_at_file();
+}
+
+// Returns the leaf hashes that the file lacks. After their fetch that is an error of the source.
+Result<ByteSet> PartialFetch::hashes_to_fetch(bool after_fetch) {
+  ByteSet lacking;
+  const Toc& toc = opened_->toc;
+  for (const SegmentLeaves& one : leaves_) {
+    for (const LeafHash which : leaf_hashes_named(toc, one.segment)) {
+      FATCTX_ASSIGN(const std::vector<LeavesPart> parts, judge_leaf_hashes(file(), toc, one.segment, which, one.range));
+      for (const LeavesPart& part : parts) {
+        if (part.state == PartState::kGood) continue;
+        if (part.state == PartState::kDamaged) FATCTX_TRY(mapping::make_hole(file(), part.in_file));
+        if (after_fetch) {
+          return Error{ErrorCode::kChecksumMismatch,
+                       fmt::format("the leaf hashes at bytes {:#x} to {:#x} {}", part.in_file.offset,
+                                   part.in_file.offset + part.in_file.size,
+                                   part.state == PartState::kDamaged ? "came damaged"
+                                                                     : "came as zeros; the source does not have them"),
+                       {.file_offset = part.in_file.offset, .rule = "F26"}};
+        }
+        lacking.add(part.in_file);
+      }
+    }
+  }
+  return lacking;
+}
+
+Status PartialFetch::begin_payload() {
+  auto lacking = hashes_to_fetch(true);
+  if (!lacking.ok()) {  // they are wanted again
+    FATCTX_ASSIGN(raw_, hashes_to_fetch(false));
+    return std::move(lacking).error();
+  }
+  FATCTX_ASSIGN(WantedLeaves wanted, WantedLeaves::make(file(), opened_->toc, leaves_));
+  wanted_.emplace(std::move(wanted));
+  stage_ = FetchStage::kPayload;
+  if (resumed_) {
+    const std::uint64_t all = wanted_->missing().bytes();
+    FATCTX_TRY(wanted_->look_at_file());
+    report_.present_bytes = all - wanted_->missing().bytes();
+  }
+  FATCTX_ASSIGN(report_.reused_bytes, take_from_seeds(seeds_, *wanted_));
+  return wanted_->take(0, first_);
+}
+
+Status PartialFetch::publish() {
+  if (stage_ != FetchStage::kDone) {
+    return Error{ErrorCode::kOperationNotPermitted,
+                 fmt::format("{}: {} bytes are still to be fetched", target_, missing().bytes())};
+  }
+  return pending_->publish(header_->sealed);
+}
+
+void PartialFetch::discard() noexcept { pending_->discard(); }
+
+}  // namespace fatctx::container
+
+namespace fatctx {
+
+std::string_view fetch_stage_name(FetchStage stage) noexcept {
+  switch (stage) {
+    case FetchStage::kHeader:
+      return "header";
+    case FetchStage::kTable:
+      return "table";
+    case FetchStage::kHashes:
+      return "hashes";
+    case FetchStage::kPayload:
+      return "payload";
+    case FetchStage::kDone:
+      break;
+  }
+  return "done";
+}
+
+}  // namespace fatctx

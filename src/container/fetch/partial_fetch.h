@@ -1,0 +1,90 @@
+// Brings a part of a container into a file, from bytes that the caller fetches. It goes from stage to stage: each stage
+// is checked by what the one before it says.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/fetch/byte_set.h"
+#include "container/fetch/seed_leaves.h"
+#include "container/fetch/wanted_leaves.h"
+#include "container/read/open.h"
+#include "container/read/trust.h"
+#include "fatctx/fetch_report.h"
+#include "fatctx/keys.h"
+#include "mapping/publish.h"
+
+namespace fatctx::container {
+
+// Returns the ids of the records to fetch, once the table is there. Their weights, tensor tables and the description
+// are added.
+using ChooseRecords = std::function<Result<std::vector<std::uint32_t>>(const OpenedToc&)>;
+
+struct PartialFetchOptions {
+  std::vector<PublicKey> trusted_keys;
+  std::uint64_t minimum_generation = 0;
+  bool overwrite = false;
+  ChooseRecords choose;
+};
+
+// Ownership: holds the unfinished file `<target>.fetching`, which stays when this object goes. Threads: one at a time.
+class PartialFetch {
+ public:
+  // Opens the unfinished file of an earlier fetch, or begins one. Errors: those of PendingFile::resume.
+  [[nodiscard]] static Result<PartialFetch> begin(const std::string& target, std::uint64_t source_size,
+                                                  PartialFetchOptions options);
+
+  [[nodiscard]] FetchStage stage() const noexcept { return stage_; }
+  // Returns the bytes that this stage lacks.
+  [[nodiscard]] const ByteSet& missing() const noexcept;
+  [[nodiscard]] const FetchReport& report() const noexcept { return report_; }
+  // Adds a container whose leaves may be copied. Errors: those of open_seed. Requires: the stage is kHeader.
+  [[nodiscard]] Status add_seed(std::unique_ptr<mapping::OsFile> file);
+  // Takes bytes of the source at `offset`. Goes on to the next stage when this one has all of its bytes.
+  // Errors: checksum_mismatch (the bytes are not the container's, or not there at the source), those of parse_header,
+  // parse_toc, check_trust and of `choose`; io, no_space.
+  [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
+  // Syncs the file and gives it the name of the target. Requires: the stage is kDone.
+  // Errors: those of PendingFile::publish.
+  [[nodiscard]] Status publish();
+  // Removes the unfinished file.
+  void discard() noexcept;
+
+ private:
+  PartialFetch(std::string target, std::uint64_t source_size, PartialFetchOptions options);
+
+  [[nodiscard]] mapping::OsFile& file() noexcept { return pending_->file(); }
+  [[nodiscard]] Trust trust() const noexcept { return {options_.trusted_keys, options_.minimum_generation}; }
+  [[nodiscard]] Status advance();
+  [[nodiscard]] Status wanted_again_unless(Status passed, std::initializer_list<ByteRange> ranges);
+  [[nodiscard]] Status end_header();
+  [[nodiscard]] Status check_is_nobodys();
+  [[nodiscard]] Status begin_anew();
+  [[nodiscard]] Status end_table();
+  [[nodiscard]] Status clear_what_is_wrong();
+  [[nodiscard]] Result<ByteSet> hashes_to_fetch(bool after_fetch);
+  [[nodiscard]] Status begin_payload();
+  [[nodiscard]] Status give_first_bytes();
+
+  std::string target_;
+  std::uint64_t source_size_;
+  PartialFetchOptions options_;
+  std::unique_ptr<mapping::PendingFile> pending_;
+  bool resumed_ = false;
+  FetchStage stage_ = FetchStage::kHeader;
+  FetchReport report_;
+  ByteSet raw_;                   // missing bytes of the stages before the payload
+  std::vector<std::byte> first_;  // the first bytes of the source
+  std::optional<Header> header_;
+  std::unique_ptr<OpenedToc> opened_;
+  std::vector<SegmentLeaves> leaves_;  // the leaves that the chosen records need
+  std::optional<WantedLeaves> wanted_;
+  std::vector<Seed> seeds_;
+};
+
+}  // namespace fatctx::container

@@ -1,0 +1,151 @@
+#include "fatctx/fetch_plan.h"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "container/check/absent_leaves.h"
+#include "container/fetch/partial_fetch.h"
+#include "fatctx/base/nearest.h"
+#include "fatctx/device.h"
+#include "mapping/os_file.h"
+#include "runtime/select/candidates.h"
+#include "runtime/select/nothing_fits.h"
+
+namespace fatctx {
+namespace {
+
+Result<std::uint32_t> record_named(const container::Toc& toc, const std::string& name) {
+  std::vector<std::string> names;
+  names.reserve(toc.records.size());
+  for (const RecordInfo& record : toc.records) {
+    if (record.name == name) return record.id;
+    names.emplace_back(record.name);
+  }
+  const auto similar = nearest(name, names);
+  return Error{ErrorCode::kNotFound,
+               fmt::format("there is no record \"{}\"{}", name,
+                           similar ? fmt::format("; did you mean \"{}\"?", *similar) : std::string())};
+}
+
+// The state of a partial container that is to get more records.
+struct Before {
+  std::unique_ptr<mapping::OsFile> file;
+  container::OpenedToc opened;
+};
+
+Result<Before> open_before(const std::string& path) {
+  Before before;
+  FATCTX_ASSIGN(before.file, mapping::open_for_reading(path));
+  FATCTX_ASSIGN(mapping::FileIdentity identity, before.file->identity());
+  auto opened = container::read_growing(*before.file, identity, 0);
+  if (!opened.ok()) return in_context(std::move(opened).error(), path);
+  before.opened = std::move(opened).value();
+  return before;
+}
+
+// Returns the records that are all there.
+Result<std::vector<std::uint32_t>> present_records(const Before& before) {
+  FATCTX_ASSIGN(const container::AbsentLeaves absent,
+                container::AbsentLeaves::find(*before.file, before.opened.toc, container::LookFor::kHoles,
+                                              [](std::uint64_t) -> Status { return Done{}; }));
+  std::vector<std::uint32_t> present;
+  for (const RecordInfo& record : before.opened.toc.records) {
+    if (absent.bytes_of(record) == 0) present.push_back(record.id);
+  }
+  return present;
+}
+
+}  // namespace
+
+struct FetchPlan::Impl {
+  FetchOptions options;
+  std::string path;
+  std::optional<Before> before;  // with `more`
+  std::optional<container::PartialFetch> fetch;
+
+  Result<std::vector<std::uint32_t>> choose(const container::OpenedToc& opened) const {
+    const container::Toc& toc = opened.toc;
+    std::vector<std::uint32_t> ids;
+    if (before) {
+      const container::Header& old = before->opened.header;
+      if (old.uuid != opened.header.uuid || old.generation != opened.header.generation ||
+          old.toc_hash != opened.header.toc_hash) {
+        return Error{ErrorCode::kChanged,
+                     fmt::format("{} is generation {}, and the source is {}; fetch the new one with the old one as a "
+                                 "seed",
+                                 path, old.generation,
+                                 old.uuid == opened.header.uuid ? fmt::format("generation {}", opened.header.generation)
+                                                                : "another container")};
+      }
+      FATCTX_ASSIGN(ids, present_records(*before));
+    }
+    if (options.all) {
+      for (const RecordInfo& record : toc.records) ids.push_back(record.id);
+      return ids;
+    }
+    for (const std::string& name : options.records) {
+      FATCTX_ASSIGN(const std::uint32_t id, record_named(toc, name));
+      ids.push_back(id);
+    }
+    const std::vector<Candidate> candidates = candidates_among(toc.records);
+    std::vector<Device> devices = options.devices;
+    if (options.machine) devices.push_back(device_for(*options.machine, candidates));
+    for (const Device& device : devices) {
+      FATCTX_ASSIGN(const Selection selection, select(candidates, device, options.policy));
+      if (selection.chosen.empty())
+        return nothing_fits(options.source_name, selection, candidates, device, options.policy);
+      ids.insert(ids.end(), selection.chosen.begin(), selection.chosen.end());
+    }
+    return ids;
+  }
+};
+
+FetchPlan::FetchPlan(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+FetchPlan::FetchPlan(FetchPlan&&) noexcept = default;
+FetchPlan& FetchPlan::operator=(FetchPlan&&) noexcept = default;
+FetchPlan::~FetchPlan() = default;
+
+Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source_bytes, FetchOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  impl->options = std::move(options);
+  FetchOptions& given = impl->options;
+  const bool asked = given.all || given.more || !given.records.empty() || !given.devices.empty() || given.machine;
+  if (!asked) given.machine = detect_device();
+  if (given.more) {
+    FATCTX_ASSIGN(Before before, open_before(path));
+    impl->before.emplace(std::move(before));
+    given.seeds.insert(given.seeds.begin(), path);
+  }
+  FATCTX_ASSIGN(container::PartialFetch fetch,
+                container::PartialFetch::begin(path, source_bytes,
+                                               {.trusted_keys = given.trusted_keys,
+                                                .minimum_generation = given.minimum_generation,
+                                                .overwrite = given.overwrite || given.more,
+                                                .choose = [chosen = impl.get()](const container::OpenedToc& opened) {
+                                                  return chosen->choose(opened);
+                                                }}));
+  impl->fetch.emplace(std::move(fetch));
+  for (const std::string& seed : given.seeds) {
+    FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_reading(seed));
+    auto added = impl->fetch->add_seed(std::move(file));
+    if (!added.ok()) return in_context(std::move(added).error(), seed);
+  }
+  return FetchPlan(std::move(impl));
+}
+
+FetchStage FetchPlan::stage() const noexcept { return impl_->fetch->stage(); }
+
+std::vector<ByteRange> FetchPlan::wanted() const {
+  return container::joined_over(impl_->fetch->missing().ranges(), impl_->options.gap_bytes);
+}
+
+std::uint64_t FetchPlan::missing_bytes() const noexcept { return impl_->fetch->missing().bytes(); }
+Status FetchPlan::take(std::uint64_t offset, ByteView bytes) { return impl_->fetch->take(offset, bytes); }
+const FetchReport& FetchPlan::report() const noexcept { return impl_->fetch->report(); }
+Status FetchPlan::publish() { return impl_->fetch->publish(); }
+void FetchPlan::discard() noexcept { impl_->fetch->discard(); }
+
+}  // namespace fatctx
