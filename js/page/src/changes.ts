@@ -4,6 +4,11 @@ import { percent, shortSize, size, words } from "./format.js";
 import { table, type Cell } from "./tables.js";
 import { h, type VNode } from "./vnode.js";
 
+function grown(before: number, after: number): string {
+  if (before === after) return "keeps its size";
+  return after > before ? `grows by ${size(after - before)}` : `shrinks by ${size(before - after)}`;
+}
+
 export function changesOf(diff: Diff): VNode {
   const { before, after } = diff;
   const fresh = after.stored_bytes - after.stored_bytes_in_both;
@@ -31,9 +36,9 @@ export function changesOf(diff: Diff): VNode {
       { id: "update-cost" },
       `From ${before.file} (generation ${before.generation}) to ${after.file} (generation ${after.generation}): `,
       h("strong", {}, `an update costs ${size(fresh)}`),
-      `, ${percent(fresh, after.stored_bytes)} of the payload, if runs of 64 KiB that both files have are not sent again. ` +
-        `The whole file is ${size(after.file_size)}.`,
+      `, ${percent(fresh, after.stored_bytes)} of the new payload: pieces of 64 KiB that both files have are not sent again.`,
     ),
+    h("p", { id: "growth" }, `The file ${grown(before.file_size, after.file_size)}, from ${size(before.file_size)} to ${size(after.file_size)}.`),
     diff.same ? h("p", {}, "Records and descriptions are the same.") : null,
     rows.length > 0 ? table(`${diff.same_records} records are the same; these are not`, ["change", "name", "type", "target", "size", "tensors"], rows, "changes") : null,
     words_.length > 0 ? table("Changes of the description", ["what", "before", "after"], words_) : null,

@@ -80,16 +80,18 @@ export function coverageMatrix(covered: readonly Covered[], asked: Asked): VNode
   return h(
     "div",
     {},
-    h("p", { id: "covered" }, `${got} of ${plural(covered.length, "device")} get a record.`),
-    h("p", { id: "own" }, `${covered.filter(hasOwn).length} have a binary of their own, which uses them fully.`),
+    h("p", { id: "covered" }, `${got} of ${plural(covered.length, "device")} get a record, ${covered.length - got} get nothing.`),
+    h("p", { id: "own" }, `${covered.filter(hasOwn).length} have a binary of their own: it uses them fully, although it may be named after another chip of the same arch.`),
+    rows.length < covered.length ? h("p", { id: "shown" }, `The table shows ${rows.length} of ${plural(covered.length, "device")}.`) : null,
     h(
       "div",
       { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "Devices and records" },
-      h("table", { class: "matrix coverage" }, h("caption", {}, "A tier, or the axis that decided; hover or choose a device for the reason"), h("thead", {}, head), h("tbody", {}, ...body)),
+      h("table", { class: "matrix coverage" }, h("caption", {}, "T0 to T7: how well the record fits, the lower the better. Other cells: the rule that refused it (outranked: another fits better). Choose a device for the words"), h("thead", {}, head), h("tbody", {}, ...body)),
     ),
   );
 }
 
+/** The verdicts on one device. */
 export function verdictsOf({ device, selection }: Covered): VNode {
   const chosen = selection.chosen.map((verdict) =>
     h("li", { class: CLASS_OF[verdict.level] ?? "" }, h("strong", {}, verdict.candidate.name), verdict.candidate.key.unit === "" ? "" : ` for unit ${verdict.candidate.key.unit}`, `: T${verdict.tier} ${verdict.level}, ${verdict.reason} – ${levelWords(verdict.level)}`),

@@ -79,12 +79,31 @@ export interface Option {
   readonly value: string;
 }
 
+export interface NodeTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[] | null;
+  readonly weight: boolean;
+}
+
+export interface GraphNode {
+  readonly index: number;
+  readonly name: string;
+  readonly op: string;
+  readonly inputs: readonly NodeTensor[];
+  readonly outputs: readonly NodeTensor[];
+  readonly parameters: readonly { readonly key: string; readonly value: string }[];
+  readonly macs: number | null;
+}
+
 export interface InfoGraph {
   readonly record: number;
   readonly name: string;
   readonly inputs?: readonly GraphTensor[];
   readonly outputs?: readonly GraphTensor[];
   readonly ops?: readonly unknown[];
+  /** Operators, of a file that has them; the page of a container does not. */
+  readonly nodes?: readonly GraphNode[];
   readonly spill_fill_bytes?: number;
   readonly options?: readonly Option[];
 }
@@ -119,6 +138,8 @@ export interface InfoSharing {
 export interface Info {
   /** Of a file that is no container: what it is. */
   readonly form?: string;
+  /** Of such a file: what it is good for. */
+  readonly purpose?: string;
   readonly file: string;
   readonly model: string;
   readonly format: string;

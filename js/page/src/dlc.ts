@@ -3,8 +3,9 @@
 import type { Source } from "fatctx-reader";
 import { SocTable, parseVersion, versionText, type SocFile } from "fatctx-reader/select";
 
-import type { FileData, GraphTensor, Info, InfoGraph, InfoKey, InfoRecord, Option } from "./data.js";
+import type { FileData, Info, InfoGraph, InfoKey, InfoRecord, Option } from "./data.js";
 import { devicesOf, otherFile } from "./otherfile.js";
+import { factsOfLines, factsOfMember, folded, graphOf, inner, isObject, listOf, member, naturalOf, type Json } from "./qnn.js";
 
 const MOST_ENTRIES = 4096;
 const MOST_DIRECTORY = 4 << 20;
@@ -115,31 +116,11 @@ async function dataOf(source: Source, name: string, header: number, size: number
   return offset;
 }
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-type JsonObject = { readonly [key: string]: Json };
-
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
-const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-/** Writers spell a key in several ways: "dspArch", "dsp_arch", "DSP Arch". */
-const folded = (key: string): string => key.toLowerCase().replace(/[_ -]/g, "");
-
-function member(object: Json | undefined, key: string): Json | undefined {
-  if (!isObject(object)) return undefined;
-  return Object.entries(object).find(([name]) => folded(name) === key)?.[1];
-}
-/** Some writers put the members of an object one level deeper. */
-const inner = (value: Json | undefined): Json | undefined => (isObject(value) && isObject(value["info"]) ? value["info"] : value);
-
 /** Every value below, with its key; outer ones first. */
 function* walk(value: Json, key = ""): Generator<readonly [string, Json]> {
   yield [folded(key), value];
   if (Array.isArray(value)) for (const item of value as readonly Json[]) yield* walk(item, key);
   else if (isObject(value)) for (const [name, below] of Object.entries(value)) yield* walk(below, name);
-}
-
-function naturalOf(value: Json): number {
-  const found = typeof value === "string" ? Number(/^[vV]?(\d{1,9})$/.exec(value)?.[1] ?? 0) : value;
-  return typeof found === "number" && Number.isSafeInteger(found) && found > 0 ? found : 0;
 }
 
 /** 2.51.0 of "v2.51.0.260101120000_1234": the last number is too large for a part of a version. */
@@ -152,57 +133,8 @@ function versionOf(value: Json | undefined): string | undefined {
   return version === "" ? undefined : versionText(parseVersion(version));
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  FLOAT_16: "float16", FLOAT_32: "float32", FLOAT_64: "float64", BFLOAT_16: "bfloat16", BOOL_8: "bool",
-};
-
-function typeName(value: Json | undefined): string {
-  const word = String(value ?? "").replace("QNN_DATATYPE_", "");
-  const [, sign, bits] = /^(U?)(?:INT|SFIXED_POINT|UFIXED_POINT|FIXED_POINT)_(\d+)$/.exec(word) ?? [];
-  return TYPES[word] ?? (bits === undefined ? word : `${sign || word.startsWith("UF") ? "u" : ""}int${bits}`);
-}
-
-function tensorsOf(list: Json | undefined): GraphTensor[] {
-  return listOf(list).map((one) => {
-    const tensor = inner(one);
-    const how = member(tensor, "quantizeparams");
-    const isNumber = (value: Json | undefined): value is number => typeof value === "number";
-    const scaleOf = (pair: Json | undefined) => ({ scale: member(pair, "scale"), offset: member(pair, "offset") });
-    const along = member(how, "axisscaleoffset");
-    const encoding = member(how, "quantizationencoding");
-    const pairs =
-      member(how, "definition") !== "QNN_DEFINITION_DEFINED" ? []
-      : encoding === "QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET" ? listOf(member(along, "scaleoffsets")).map(scaleOf)
-      : encoding === "QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET" ? [scaleOf(member(how, "bwscaleoffset"))]
-      : encoding === "QNN_QUANTIZATION_ENCODING_SCALE_OFFSET" ? [scaleOf(member(how, "scaleoffset"))]
-      : [];
-    const scales = pairs.filter((pair): pair is { scale: number; offset: number } => isNumber(pair.scale) && isNumber(pair.offset));
-    const axis = member(along, "axis");
-    return {
-      name: String(member(tensor, "name") ?? ""),
-      dtype: typeName(member(tensor, "datatype")),
-      shape: listOf(member(tensor, "dimensions")).map(Number),
-      ...(scales.length > 0 ? { scales, axis: isNumber(axis) ? axis : 0 } : {}),
-    };
-  });
-}
-
 function graphsOf(row: Json, record: number): InfoGraph[] {
-  const graphs = listOf(member(row, "graphs") ?? member(inner(row), "graphs")).map(inner);
-  return graphs.map((graph): InfoGraph => {
-    const blobs = ["graphblobinfo", "graphblobinfov2"].map((part) => inner(member(graph, part)));
-    const numbers = [...blobs.flatMap((blob) => (isObject(blob) ? Object.entries(blob) : [])), ...(isObject(graph) ? Object.entries(graph).filter(([key]) => /^(start|end)OpIndex$/.test(key)) : [])];
-    const options = numbers.flatMap(([key, value]): Option[] => (typeof value === "number" && folded(key) !== "spillfillbuffersize" ? [{ owner: "qnn", key, value: String(value) }] : []));
-    const spill = Math.max(0, ...blobs.map((blob) => naturalOf(member(blob, "spillfillbuffersize") ?? 0)));
-    return {
-      record,
-      name: String(member(graph, "graphname") ?? member(graph, "name") ?? ""),
-      inputs: tensorsOf(member(graph, "graphinputs")),
-      outputs: tensorsOf(member(graph, "graphoutputs")),
-      ...(spill > 0 ? { spill_fill_bytes: spill } : {}),
-      ...(options.length > 0 ? { options } : {}),
-    };
-  });
+  return listOf(member(row, "graphs") ?? member(inner(row), "graphs")).map((graph) => graphOf(inner(graph), record));
 }
 
 interface Row {
@@ -255,21 +187,41 @@ function relationsOf(metadata: Json, names: ReadonlySet<string>): Map<string, Se
   return related;
 }
 
-async function metadataOf(source: Source, entries: readonly DlcEntry[], problems: string[]): Promise<Json> {
+/** What the metadata says of the archive as a whole: all but the rows and the relations. */
+function factsOf(json: Json, options: Option[]): void {
+  if (!isObject(json)) return;
+  for (const [key, value] of Object.entries(json)) {
+    if (!["cachelist", "relations"].includes(folded(key))) factsOfMember(key, value, options);
+  }
+}
+
+interface Metadata {
+  readonly json: Json;
+  readonly options: readonly Option[];
+}
+
+async function metadataOf(source: Source, entries: readonly DlcEntry[], problems: string[]): Promise<Metadata> {
   const entry = entries.find(({ name }) => name.startsWith("dlc.metadata"));
   if (entry === undefined) {
     problems.push('there is no entry "dlc.metadata": targets are not known');
-    return null;
+    return { json: null, options: [] };
   }
   if (entry.size > MOST_METADATA) throw wrong(`${entry.size} bytes of metadata; at most ${MOST_METADATA} are read`);
   const words = text(await source.read(entry.offset, entry.size)).replace(/\0+$/, "");
-  return words.trimStart().startsWith("{") ? (JSON.parse(words) as Json) : null;
+  const options: Option[] = [];
+  if (!words.trimStart().startsWith("{")) {
+    factsOfLines(words, options);
+    return { json: null, options };
+  }
+  const json = JSON.parse(words) as Json;
+  factsOf(json, options);
+  return { json, options };
 }
 
 export async function dlcData(source: Source, socs: SocFile): Promise<FileData> {
   const problems: string[] = [];
   const entries = await entriesOf(source);
-  const metadata = await metadataOf(source, entries, problems);
+  const { json: metadata, options } = await metadataOf(source, entries, problems);
   const rows = new Map<string, Json>();
   for (const row of listOf(member(metadata, "cachelist"))) rows.set(String(member(row, "cachename") ?? member(row, "name") ?? ""), row);
   const ids = new Map(entries.map(({ name }, i) => [name, i + 1]));
@@ -285,7 +237,7 @@ export async function dlcData(source: Source, socs: SocFile): Promise<FileData> 
       key: row?.key ?? null, weights: row === null ? [] : weights, format, producer: row?.producer ?? null,
     };
   });
-  const info: Info = { ...otherFile("DLC", source.name, await source.size(), entries.map((entry, i) => ({ ...entry, record: i + 1 }))), records: alike(records), graphs };
+  const info: Info = { ...otherFile("DLC", source.name, await source.size(), entries.map((entry, i) => ({ ...entry, record: i + 1 }))), records: alike(records), graphs, options: { all: options, records: [] } };
   return { info, tensors: [], devices: devicesOf(info, new SocTable(socs)), socs, problems };
 }
 

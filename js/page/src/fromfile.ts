@@ -7,6 +7,7 @@ import type { FileData, Info, InfoGraph, InfoKey, InfoRecord, Option, TensorTabl
 import { dlcData } from "./dlc.js";
 import { modelData } from "./contextmodel.js";
 import { devicesOf } from "./otherfile.js";
+import { qnnJsonData } from "./qnnjson.js";
 
 const MOST_TENSORS = 5000;
 const CODECS = ["none", "lz4"];
@@ -106,12 +107,13 @@ async function sharingOf(container: Container): Promise<Info["sharing"]> {
 
 const startsWith = (bytes: Uint8Array, word: string): boolean => [...word].every((letter, i) => bytes[i] === letter.charCodeAt(0));
 
-/** Reads a container, a DLC or a model with EPContext nodes. */
+/** Reads a container, a DLC, a model with EPContext nodes, or the JSON of a tool for Snapdragon. */
 export async function fileData(source: Source, socs: SocFile): Promise<FileData> {
   const head = await source.read(0, Math.min(await source.size(), 8));
   if (startsWith(head, "PK\u0003\u0004")) return dlcData(source, socs);
   // A model of ONNX begins with its version, a small number in the first field.
   if (head[0] === 0x08 && (head[1] ?? 0x80) < 0x80) return modelData(source, socs);
+  if (/^(\u00ef\u00bb\u00bf)?\s*\{/.test(String.fromCharCode(...head))) return qnnJsonData(source, socs);
   return containerData(source, socs);
 }
 

@@ -5,7 +5,7 @@ import { type Policy } from "fatctx-reader/select";
 import socCsv from "../../../data/soc_table.csv";
 import { changesOf } from "./changes.js";
 import { cover, coverageMatrix, groupNames, verdictsOf, type Covered } from "./coverage.js";
-import type { FileData, PageData } from "./data.js";
+import type { FileData, Info, PageData } from "./data.js";
 import { fileData, parseSocTable } from "./fromfile.js";
 import { percent, plural, shortSize, size } from "./format.js";
 import { generationsOf, mapOf, treemapOf, type Picture } from "./pictures.js";
@@ -14,6 +14,7 @@ import * as tables from "./tables.js";
 import { h, on, shown, toDom, toText, type Child, type VNode } from "./vnode.js";
 
 const MOST_ROWS = 500;
+const MOST_GRAPHS_IN_HEAD = 4;
 
 function part(id: string, title: string, ...children: readonly (Child | Element)[]): HTMLElement {
   const section = toDom(h("section", { id, "aria-labelledby": `${id}-title` }, h("h2", { id: `${id}-title` }, title))) as HTMLElement;
@@ -53,6 +54,21 @@ function save(svg: VNode, name: string): void {
   URL.revokeObjectURL(link.href);
 }
 
+/** What the graphs take and how they were quantised, if all binaries agree. */
+function modelLine(info: Info): VNode | null {
+  const graphs = info.graphs ?? [];
+  if (graphs.length === 0) return null;
+  const names = [...new Set(graphs.map((graph) => graph.name))];
+  const shown = names.slice(0, MOST_GRAPHS_IN_HEAD).map((name) => {
+    const signatures = new Set(graphs.filter((graph) => graph.name === name).map(tables.signatureOf));
+    return `${name} (${signatures.size === 1 ? [...signatures][0] : "not the same in all records"})`;
+  });
+  const more = names.length > shown.length ? `; ${names.length - shown.length} more` : "";
+  const quant = [...new Set(info.records.map((record) => tables.quantText(record)).filter((text) => text !== ""))];
+  const how = quant.length === 1 ? ` Quantised: ${quant[0]}.` : quant.length > 1 ? " Quantised in several ways." : "";
+  return h("li", { id: "model-line" }, `${names.length === 1 ? "Graph" : "Graphs"}: ${shown.join("; ")}${more}.${how}`);
+}
+
 function headOf({ info, problems }: FileData): HTMLElement {
   const binaries = info.records.filter((record) => record.type === "context_binary");
   const chips = [...new Set(binaries.map((record) => record.key?.part ?? record.key?.arch ?? "").filter((chip) => chip !== ""))];
@@ -73,7 +89,8 @@ function headOf({ info, problems }: FileData): HTMLElement {
     totals === undefined
       ? null
       : h("li", { id: "saved" }, `Stores ${size(totals.stored_bytes)} for ${size(alone)}: sharing saves ${percent(alone - totals.stored_bytes, alone)}${copies > 0 ? ", also by weights that are stored once for the binaries that use them" : ""}.`),
-    info.form !== undefined ? h("li", {}, "fatctx pack makes a container of it, which has hashes, and stores equal bytes once.") : h("li", {}, info.degraded.length === 0 ? "All copies of header and tables are whole." : `Damaged copies: ${info.degraded.join("; ")}.`),
+    info.form !== undefined ? h("li", {}, info.purpose) : h("li", {}, info.degraded.length === 0 ? "All copies of header and tables are whole." : `Damaged copies: ${info.degraded.join("; ")}.`),
+    modelLine(info),
     info.dead_bytes > 0 ? h("li", {}, `${shortSize(info.dead_bytes)} are dead; fatctx compact gives them back.`) : null,
   ];
   const head = toDom(
@@ -93,7 +110,7 @@ function headOf({ info, problems }: FileData): HTMLElement {
 
 const POLICIES: readonly (readonly [keyof Policy, string])[] = [
   ["strict", "only records that fully use the device"],
-  ["allowLowerArch", "accept a lower Hexagon arch of the generation"],
+  ["allowLowerArch", "accept a binary for a lower Hexagon arch, within one generation of chips"],
   ["prepareHook", "the application compiles source models"],
 ];
 
@@ -162,7 +179,7 @@ function tensorsPart(data: FileData): HTMLElement | null {
   const broken = data.tensors.filter((table) => table.error !== undefined);
   if (rows.length === 0 && broken.length === 0) return null;
   const all = data.tensors.reduce((sum, table) => sum + (table.count ?? 0), 0);
-  const search = toDom(h("input", { type: "search", id: "tensor-search", placeholder: "part of a name, a type or a blob" })) as HTMLInputElement;
+  const search = toDom(h("input", { type: "search", id: "tensor-search", placeholder: "name, type, blob" })) as HTMLInputElement;
   const place = toDom(h("div", {})) as HTMLElement;
   const show = (): void => {
     const wanted = search.value.toLowerCase();
@@ -181,14 +198,14 @@ function tensorsPart(data: FileData): HTMLElement | null {
 function graphsPart(data: FileData): HTMLElement | null {
   const graphs = tables.graphsOf(data);
   if (graphs.length === 0) return null;
-  const search = toDom(h("input", { type: "search", id: "graph-search", placeholder: "part of the name of a graph or a record" })) as HTMLInputElement;
+  const search = toDom(h("input", { type: "search", id: "graph-search", placeholder: "graph, record, tensor, type" })) as HTMLInputElement;
   const drawn = graphs.map((graph) => toDom(graph) as HTMLElement);
   const count = toDom(h("p", { id: "graph-count", "aria-live": "polite" })) as HTMLElement;
   const show = (): void => {
     const wanted = search.value.toLowerCase();
     let found = 0;
     for (const graph of drawn) {
-      graph.hidden = !(graph.querySelector("summary")?.textContent ?? "").toLowerCase().includes(wanted);
+      graph.hidden = !(graph.textContent ?? "").toLowerCase().includes(wanted);
       if (!graph.hidden) found++;
     }
     count.textContent = plural(found, "graph");
@@ -238,6 +255,7 @@ const LEGEND: readonly (readonly [string, string])[] = [
   ["--model", "models"],
   ["--other", "other records"],
   ["--tables", "header, tables, hashes"],
+  ["--padding", "padding"],
   ["--dead", "dead"],
 ];
 
@@ -262,7 +280,7 @@ function show(page: PageData, root: HTMLElement): void {
     isContainer
       ? part("sharing", "Who shares what with whom", tables.sharingMatrix(data, pieces), tables.sharingTotals(data), tables.layoutGroups(data), tables.targetsTable(data))
       : part("sharing", "Who shares what with whom", tables.usersOfWeights(data)),
-    coveragePart(data),
+    isContainer || data.devices.length > 0 ? coveragePart(data) : null,
     part("records-part", "Records", tables.recordsTable(data)),
     graphsPart(data),
     tensorsPart(data),
@@ -295,7 +313,7 @@ function asksForFile(root: HTMLElement, mayFetch: boolean): void {
   };
   const socs = parseSocTable(socCsv);
   const openFile = (file: File) => open(file.name, () => fileData(fromBlob(file), socs));
-  const chosen = toDom(h("input", { type: "file", id: "chosen-file", accept: ".fatctx,.dlc,.onnx" })) as HTMLInputElement;
+  const chosen = toDom(h("input", { type: "file", id: "chosen-file", accept: ".fatctx,.dlc,.onnx,.json" })) as HTMLInputElement;
   chosen.addEventListener("change", () => {
     const file = chosen.files?.[0];
     if (file) void openFile(file);
@@ -307,7 +325,7 @@ function asksForFile(root: HTMLElement, mayFetch: boolean): void {
     if (file) void openFile(file);
   });
   if (root.childElementCount > 0) return;
-  const form = toDom(h("form", { class: "open" }, h("h1", {}, "Look inside a fatctx container"), h("p", {}, "Drop a .fatctx file on this page, a DLC or an ONNX model with EPContext nodes, or choose one. It is read here, in pieces, and nothing is sent anywhere."))) as HTMLFormElement;
+  const form = toDom(h("form", { class: "open" }, h("h1", {}, "Look inside a fatctx container"), h("p", {}, "Drop a .fatctx file on this page, a DLC, an ONNX model with EPContext nodes or the JSON of a tool for Snapdragon, or choose one. It is read here, in pieces, and nothing is sent anywhere."))) as HTMLFormElement;
   form.append(labelled("File", chosen));
   if (mayFetch) {
     const address = toDom(h("input", { type: "url", id: "address", placeholder: "https://…/model.fatctx" })) as HTMLInputElement;

@@ -20,7 +20,7 @@ export function otherFile(form: string, file: string, size: number, parts: reado
     return gap.size > 0 ? [gap] : [];
   });
   return {
-    form, file, model: "", format: "", writer: "", uuid: "", generation: 1, earlier_generations: [], sealed: false, signed: false, key_id: null, toc_hash: "",
+    form, purpose: "fatctx pack makes a container of it, which has hashes, and stores equal bytes once.", file, model: "", format: "", writer: "", uuid: "", generation: 1, earlier_generations: [], sealed: false, signed: false, key_id: null, toc_hash: "",
     file_size: size, committed_end: size, tail_bytes: 0, dead_bytes: 0, degraded: [], records: [],
     extents: {
       extents: [...extents, ...between].sort((a, b) => a.offset - b.offset),

@@ -1,5 +1,5 @@
 // Tables of the page: records, sharing, graphs, tensors, options, notes, generations.
-import type { FileData, GraphTensor, Info, InfoRecord, TensorRow } from "./data.js";
+import type { FileData, GraphNode, GraphTensor, Info, InfoGraph, InfoRecord, NodeTensor, TensorRow } from "./data.js";
 import { keyOf, recordsById } from "./data.js";
 import { hex, percent, plural, shortSize, size, words } from "./format.js";
 import { pairsOf, type Piece } from "./pieces.js";
@@ -180,6 +180,38 @@ function scaleText(tensor: GraphTensor): string {
   return `scale ${first.scale}, offset ${first.offset}`;
 }
 
+const MOST_NODES = 500;
+const MOST_TENSORS_IN_LINE = 6;
+
+function nodesTable(graph: InfoGraph, nodes: readonly GraphNode[]): VNode {
+  const tensors = (list: readonly NodeTensor[]): string =>
+    list.map(({ name, dtype, shape, weight }) => [name, dtype, shape === null ? "" : shapeText(shape), weight ? "weight" : ""].filter((word) => word !== "").join(" ")).join("; ");
+  const rows = nodes.slice(0, MOST_NODES).map((node): Cell[] => [
+    { text: String(node.index), number: node.index },
+    node.op,
+    node.name,
+    tensors(node.inputs),
+    tensors(node.outputs),
+    node.parameters.map(({ key, value }) => `${key} ${value}`).join("; "),
+    node.macs === null ? "" : { text: node.macs.toLocaleString("en"), number: node.macs },
+  ]);
+  const cut = nodes.length > MOST_NODES ? `; the first ${MOST_NODES}, and fatctx info --ops lists all` : "";
+  return table(`${plural(nodes.length, "operator")} of ${graph.name}${cut}`, ["", "operator", "name", "inputs", "outputs", "parameters", "multiply-adds"], rows);
+}
+
+/** "x int32 [1, 128] → y float16 [1, 32000]" */
+export function signatureOf(graph: InfoGraph): string {
+  const side = (tensors: readonly GraphTensor[]): string => tensors.map(({ name, dtype, shape }) => `${name} ${dtype} ${shapeText(shape)}`).join(", ");
+  const [inputs, outputs] = [graph.inputs ?? [], graph.outputs ?? []];
+  if (inputs.length + outputs.length === 0) return "inputs and outputs are not stated";
+  if (inputs.length + outputs.length > MOST_TENSORS_IN_LINE) return `${plural(inputs.length, "input")}, ${plural(outputs.length, "output")}`;
+  return `${side(inputs)} → ${side(outputs)}`;
+}
+
+export function quantText(record: InfoRecord): string {
+  return Object.entries(record.quant ?? {}).filter(([, value]) => !value.startsWith("{")).map(([name, value]) => `${words(name)} ${value}`).join(", ");
+}
+
 export function graphsOf({ info }: FileData): VNode[] {
   const names = recordsById(info);
   return (info.graphs ?? []).map((graph) => {
@@ -188,7 +220,8 @@ export function graphsOf({ info }: FileData): VNode[] {
       ...(graph.outputs ?? []).map((tensor): Cell[] => ["output", tensor.name, tensor.dtype, shapeText(tensor.shape), scaleText(tensor)]),
     ];
     const counts = `${plural((graph.inputs ?? []).length, "input")}, ${plural((graph.outputs ?? []).length, "output")}`;
-    const ops = graph.ops === undefined ? "" : `, ${plural(graph.ops.length, "op")}`;
+    const count = graph.nodes?.length ?? graph.ops?.length;
+    const ops = count === undefined ? "" : `, ${plural(count, "op")}`;
     const spill = graph.spill_fill_bytes ? `, spill-fill ${shortSize(graph.spill_fill_bytes)}` : "";
     const record = names.get(graph.record)?.name ?? `record ${graph.record}`;
     return h(
@@ -197,6 +230,7 @@ export function graphsOf({ info }: FileData): VNode[] {
       h("summary", {}, h("strong", {}, graph.name), ` in ${record}: ${counts}${ops}${spill}`),
       rows.length > 0 ? table(`Inputs and outputs of ${graph.name}`, ["", "name", "type", "shape", "quantised as"], rows) : h("p", {}, "Nothing is stated about its inputs and outputs."),
       graph.options !== undefined && graph.options.length > 0 ? optionsTable(`Facts of the compiler about ${graph.name}`, graph.options.map((option) => ["", option] as const)) : null,
+      graph.nodes === undefined ? null : nodesTable(graph, graph.nodes),
     );
   });
 }
@@ -208,12 +242,13 @@ export function optionsTable(caption: string, rows: readonly (readonly [string, 
 export function allOptions({ info }: FileData): VNode | null {
   const names = recordsById(info);
   const rows = [
-    ...(info.options?.all ?? []).map((option) => ["the model", option] as const),
+    ...(info.options?.all ?? []).map((option) => [info.form === undefined ? "the model" : "the file", option] as const),
     ...(info.options?.records ?? []).flatMap(({ record, options }) =>
       options.map((option) => [names.get(record)?.name ?? `record ${record}`, option] as const),
     ),
   ];
-  return rows.length === 0 ? null : optionsTable("Options of compilers and sessions", rows);
+  const caption = info.form === undefined ? "Options of compilers and sessions" : "What tools say of themselves and of the model";
+  return rows.length === 0 ? null : optionsTable(caption, rows);
 }
 
 export function factsOfRecords({ info }: FileData): VNode | null {

@@ -1,6 +1,7 @@
 // The page in headless Chromium: what it shows is what the command says, it asks nobody for anything, and names that
 // mean harm stay text.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -15,7 +16,7 @@ import { shortSize, size } from "../src/format.js";
 import { piecesOf } from "../src/pieces.js";
 import { shown } from "../src/vnode.js";
 import { CHROMIUM, withoutBrowser } from "./browser.js";
-import { HOSTILE, json, packedFiles, run, type Files } from "./command.js";
+import { chipFiles, HOSTILE, json, packedFiles, run, type Files } from "./command.js";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
 const BUILD = join(ROOT, "js/build");
@@ -182,7 +183,7 @@ test("the treemap of the command has the rectangles of the page", { skip }, asyn
 test("devices get in the page what select gives them", { skip }, async () => {
   const { page, context } = await opened(`file://${report}`);
   const { devices, covered } = json<{ covered: number; devices: { name: string; chosen: string[]; tier: number | null }[] }>(["select", files.later, "--all-devices"]);
-  assert.equal(await textOf(page, "#covered"), `${covered} of ${devices.length} devices get a record.`);
+  assert.equal(await textOf(page, "#covered"), `${covered} of ${devices.length} devices get a record, ${devices.length - covered} get nothing.`);
   const rows = await page.locator(".coverage tbody tr").all();
   for (const [i, device] of devices.entries()) {
     const cells = (await rows[i]?.locator("th, td").allInnerTexts()) ?? [];
@@ -225,6 +226,8 @@ test("with two files it says what changed and what an update costs", { skip }, a
   const diff = json<Diff>(["diff", files.first, files.later], [0, 1]);
   const cost = diff.after.stored_bytes - diff.after.stored_bytes_in_both;
   assert.ok((await textOf(page, "#update-cost")).includes(`an update costs ${size(cost)}`));
+  const [was, is] = [statSync(files.first).size, statSync(files.later).size];
+  assert.equal(await textOf(page, "#growth"), `The file grows by ${size(is - was)}, from ${size(was)} to ${size(is)}.`);
   assert.equal(await page.locator("#changes tbody tr").count(), diff.records.length);
   assert.ok((await textOf(page, "#changes")).includes("chat.prefill.v68"));
   await page.screenshot({ path: join(SHOTS, "changes.png") });
@@ -286,6 +289,101 @@ test("a DLC shows its entries, who uses its weights, what devices get, and its g
   await context.close();
 });
 
+const CONVERTER = "qairt-converter --input_network net.onnx --target_backend HTP";
+
+for (const metadata of ["json", "lines"] as const) {
+  test(`a DLC shows the commands and versions that its metadata states, as ${metadata}`, { skip }, async () => {
+    const dlc = join(files.folder, `said_${metadata}.dlc`);
+    const script = [
+      "import json, sys, dlc_archive",
+      `entries = dlc_archive.make(naming="backend", metadata=${JSON.stringify(metadata)})`,
+      `said = {"converter-command": ${JSON.stringify(CONVERTER)}, "model-copyright": "(c) Somebody"}`,
+      metadata === "json"
+        ? 'entries[-1].data = json.dumps(json.loads(entries[-1].data) | {"version-info": [said | {"tool": {"major": 2, "minor": 51}}]}).encode()'
+        : 'entries[-1].data = "".join(f"{key}={value}\\n" for key, value in said.items()).encode()',
+      "open(sys.argv[1], 'wb').write(dlc_archive.archive(entries))",
+    ].join("\n");
+    execFileSync("python3", ["-c", script, dlc], { env: { ...process.env, PYTHONPATH: join(ROOT, "tests/support") } });
+    const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+    await page.locator("#chosen-file").setInputFiles(dlc);
+    await page.locator("#records tbody tr").first().waitFor();
+    const rows = await page.locator("#facts tbody tr").allInnerTexts();
+    const said = json<{ options: { key: string; value: string }[] }>(["info", dlc]).options.filter(({ key }) => key !== "header.timestamp");
+    assert.ok(said.some(({ value }) => value === CONVERTER));
+    for (const { key, value } of said) assert.ok(rows.includes(`the file\tqnn\t${key}\t${value}`), `${key} ${value} in ${rows.join("; ")}`);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+}
+
+/** A convolution and an operator of a package of its own, as converters list them, with names that mean harm. */
+function convertedNet(): string {
+  const scaled = { definition: 1, encoding: 0, scale_offset: { bitwidth: 8, scale: 0.25, offset: -7 } };
+  const tensors = {
+    x: { id: 1, type: 0, data_type: 1032, dims: [1, 8, 8, 3], quant_params: scaled },
+    w: { id: 2, type: 4, data_type: 776, dims: [3, 3, 3, 4] },
+    [HOSTILE]: { id: 3, type: 3, data_type: 1032, dims: [1, 8, 8, 4], quant_params: scaled },
+    y: { id: 4, type: 1, data_type: 562, dims: [1, 8, 8, 4] },
+  };
+  const nodes = {
+    conv: {
+      package: "qti.aisw", type: "Conv2d", scalar_params: { group: { "306": 1 } }, tensor_params: { stride: { conv_stride: { data_type: 306, data: [[1, 1]] } } },
+      input_names: ["x", "w"], output_names: [HOSTILE], macs_per_inference: "6912",
+    },
+    own: { package: "my.ops", type: "Scale", scalar_params: { factor: { "562": 0.5 } }, tensor_params: {}, input_names: [HOSTILE], output_names: ["y"], macs_per_inference: "" },
+  };
+  return JSON.stringify({ converter_command: CONVERTER, copyright_str: "(c) Somebody", op_types: ["Conv2d", "Scale"], graph: { tensors, nodes } });
+}
+
+test("the JSON of a converter shows its operators as the command does", { skip }, async () => {
+  const net = join(files.folder, "m_net.json");
+  writeFileSync(net, convertedNet());
+  interface Node { index: number; name: string; op: string; macs: number | null; parameters: { key: string; value: string }[]; inputs: { name: string; dtype: string; shape: number[]; weight: boolean }[] }
+  const said = json<{ ops: { nodes: Node[] }[] }>(["info", net, "--ops"]).ops[0]?.nodes ?? [];
+  assert.equal(said.length, 2);
+  const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+  await page.locator("#chosen-file").setInputFiles(net);
+  await page.locator("#graphs summary").first().click();
+  assert.match(await textOf(page, "#graphs summary"), /graph in m_net\.json: 1 input, 1 output, 2 ops/);
+  const text = await textOf(page, "#graphs");
+  assert.match(text, /input x uint8 \[1, 8, 8, 3\] scale 0\.25, offset -7/);
+  assert.match(text, /output y float32 \[1, 8, 8, 4\]/);
+  const rows = await page.locator("#graphs details tbody").last().locator("tr").allInnerTexts();
+  for (const [i, node] of said.entries()) {
+    const cells = (rows[i] ?? "").split("\t");
+    assert.deepEqual([cells[0], cells[1], cells[2]], [String(node.index), node.op, node.name]);
+    for (const { name, dtype, shape, weight } of node.inputs) {
+      assert.ok(cells[3]?.replace(/\s+/g, " ").includes(`${shown(name)} ${dtype} [${shape.join(", ")}]${weight ? " weight" : ""}`.replace(/\s+/g, " ")), cells[3]);
+    }
+    assert.equal(cells[5], node.parameters.map(({ key, value }) => `${key} ${value}`).join("; "));
+    assert.equal(cells[6], node.macs === null ? "" : node.macs.toLocaleString("en"));
+  }
+  assert.ok((await page.locator("#facts tbody tr").allInnerTexts()).includes(`the file\tqnn\tconverter_command\t${CONVERTER}`));
+  assert.match(await textOf(page, "header"), /It describes a model, and has no bytes of it\./);
+  assert.equal(await page.locator("#coverage").count(), 0);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+test("the JSON of qnn-context-binary-utility shows its graphs as the command does", { skip }, async () => {
+  const { folder } = chipFiles();
+  const net = join(folder, "net.json");
+  const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);
+  await page.locator("#chosen-file").setInputFiles(net);
+  await page.locator("#graphs summary").first().click();
+  const text = await textOf(page, "#graphs");
+  const graphs = json<{ graphs: NonNullable<Info["graphs"]> }>(["info", net, "--graphs"]).graphs;
+  assert.equal(graphs.length, 1);
+  for (const tensor of [...(graphs[0]?.inputs ?? []), ...(graphs[0]?.outputs ?? [])]) {
+    assert.ok(text.includes(`${tensor.name} ${tensor.dtype} [${tensor.shape.join(", ")}]`), tensor.name);
+    for (const { scale, offset } of tensor.scales ?? []) assert.ok(text.includes(`scale ${scale}, offset ${offset}`), `${scale}`);
+  }
+  assert.ok(text.includes("scale 0.5, offset -3"));
+  assert.match(await textOf(page, "#facts"), /v2\.47\.0/);
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
 /** Writes a model with one EPContext node around a binary of 70,000 bytes. */
 function wrapped(model: string, ...options: string[]): void {
   const packed = `${model}.fatctx`;
@@ -326,6 +424,9 @@ test("damaged DLCs and models are refused, and the page does not hang", { skip }
     ["cut.onnx", onnx.subarray(0, onnx.length - 7), /longer than what it is in|begins no field|no number/],
     ["short.onnx", Buffer.from([8, 8]), /it has no graph/],
     ["empty.fatctx", Buffer.alloc(0), /./],
+    ["list.json", Buffer.from('{"info": {"graphs": 7}}'), /neither info\.graphs/],
+    ["cut.json", Buffer.from(convertedNet().slice(0, -9)), /JSON/],
+    ["node.json", Buffer.from('{"graph": {"tensors": {}, "nodes": {"n": 1}}}'), /node "n" has no type/],
   ];
   for (const [name, buffer, message] of hurt) {
     const { page, context } = await opened(`file://${join(BUILD, "look.html")}`);

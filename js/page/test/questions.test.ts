@@ -49,7 +49,8 @@ test("which chip has no binary of its own?", { skip }, async () => {
   const { devices } = json<{ devices: { name: string; level: string | null }[] }>(["select", files.three, "--all-devices", "--allow-lower-arch"]);
   assert.deepEqual(shown, devices.filter(({ level }) => level !== "OPTIMAL").map(({ name }) => name));
   assert.ok(shown.includes("SM8850") && !shown.includes("SM8750") && !shown.includes("SM8550"), shown.join(" "));
-  assert.equal(await textOf("#own"), `${devices.length - shown.length} have a binary of their own, which uses them fully.`);
+  assert.equal(await textOf("#own"), `${devices.length - shown.length} have a binary of their own: it uses them fully, although it may be named after another chip of the same arch.`);
+  assert.equal(await textOf("#shown"), `The table shows ${shown.length} of ${devices.length} devices.`);
   await page.locator("button[data-device=SM8850]").click();
   assert.match(await textOf("#verdicts"), /SM8850 .*net\.prefill\.v79: T\d+ PREFER_RECOMPILATION/);
   await page.close();
@@ -80,6 +81,7 @@ test("what does graph prefill take?", { skip }, async () => {
 
 test("was it quantised, and how?", { skip }, async () => {
   await partOf("report.html", "Options and evidence");
+  assert.equal(await textOf("#model-line"), "Graph: prefill (ids int32 [1, 128], mask uint8 [1, 128] → logits float16 [1, 32000]). Quantised: activation type uint16, weight type uint8.");
   assert.match(await textOf("#facts table"), /net\.prefill\.v75 .*activation type uint16, weight type uint8/);
   await page.close();
 });
