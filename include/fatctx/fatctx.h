@@ -40,6 +40,7 @@
 #include "fatctx/c/device.h"
 #include "fatctx/c/dlc.h"
 #include "fatctx/c/error.h"
+#include "fatctx/c/fetch.h"
 #include "fatctx/c/load.h"
 #include "fatctx/c/memory.h"
 #include "fatctx/c/model.h"

@@ -68,6 +68,8 @@ std::string_view kind_name(Kind kind) noexcept {
       return "load signal";
     case Kind::kLoadList:
       return "list of loads";
+    case Kind::kFetchPlan:
+      return "plan of a fetch";
   }
   return "unknown";
 }

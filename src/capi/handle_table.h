@@ -34,6 +34,7 @@ enum class Kind : std::uint8_t {
   kSocTable,
   kLoadSignal,
   kLoadList,
+  kFetchPlan,
 };
 [[nodiscard]] std::string_view kind_name(Kind kind) noexcept;
 

@@ -15,6 +15,7 @@
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/device.h"
+#include "fatctx/fetch_plan.h"
 #include "fatctx/file_mapping.h"
 #include "fatctx/load.h"
 #include "fatctx/memory.h"
@@ -75,6 +76,13 @@ struct AppenderObject {
   AppendReport report;  // of the commit
 };
 
+struct FetchPlanObject {
+  explicit FetchPlanObject(FetchPlan begun) : plan(std::move(begun)) {}
+  std::mutex busy;  // never waited for
+  FetchPlan plan;
+  bool ended = false;  // published or discarded
+};
+
 // A report: JSON, or what it is made from when somebody asks for its text. A rewrite has replaced a file by the time it
 // reports, so nothing that could fail is done for the text then.
 struct ReportObject {
@@ -122,6 +130,8 @@ template <>
 struct Behind<fatctx_record_lock> : BehindOf<const RecordLock, Kind::kRecordLock> {};
 template <>
 struct Behind<fatctx_appender> : BehindOf<AppenderObject, Kind::kAppender> {};
+template <>
+struct Behind<fatctx_fetch_plan> : BehindOf<FetchPlanObject, Kind::kFetchPlan> {};
 template <>
 struct Behind<fatctx_soc_table> : BehindOf<const SocTable, Kind::kSocTable> {};
 template <>
@@ -199,7 +209,7 @@ std::int32_t with_object(Handle handle, fatctx_error* error, const Body& body) n
 }
 
 [[nodiscard]] Error busy_error(std::string_view what);
-// The object of a packer or appender (`what`), for one call at a time.
+// The object of a packer, an appender or a plan (`what`), for one call at a time.
 template <typename Handle, typename Body>
 std::int32_t with_writer(Handle handle, std::string_view what, fatctx_error* error, const Body& body) noexcept {
   return guarded(error, [&]() -> Status {

@@ -43,6 +43,7 @@ struct Handles {
   fatctx_device detected = {};
   fatctx_load_signal load_signal = {};
   fatctx_load_list load_list = {};  // that has finished
+  fatctx_fetch_plan fetch_plan = {};
 };
 
 // Returns callbacks of an embedder that succeed and do nothing; no test opens anything with them.
@@ -98,6 +99,7 @@ inline void close_all(const Handles& handles) {
   (void)fatctx_device_close(handles.detected, nullptr);
   (void)fatctx_load_signal_close(handles.load_signal, nullptr);
   (void)fatctx_load_list_close(handles.load_list, nullptr);
+  (void)fatctx_fetch_plan_close(handles.fetch_plan, nullptr);
 }
 
 // Returns a container to append to, as it was packed: an earlier test may have extended it. Only one handle at a time
@@ -108,6 +110,15 @@ inline const std::string& appended_file() {
   static const Bytes packed = support::unsealed_sample();
   std::error_code missing;
   if (std::filesystem::file_size(path, missing) != packed.size() || missing) support::write_file(path, packed);
+  return path;
+}
+
+// Returns the path of a fetch. Only one handle at a time is possible, because its unfinished file is locked.
+inline const std::string& fetched_file() {
+  static const support::TempDir folder;
+  static const std::string path = folder.file("fetched.fatctx");
+  std::error_code missing;
+  std::filesystem::remove(path + ".fetching", missing);
   return path;
 }
 
@@ -230,6 +241,8 @@ inline Handles open_all(const std::string& path) {
   ok(fatctx_load_signal_create(0, &handles.load_signal, &error));
   ok(fatctx_load_list_start(&load.item, 1, 1, &handles.load_list, &error));
   ok(fatctx_load_list_wait(handles.load_list, &error));
+  ok(fatctx_fetch_plan_begin(fetched_file().c_str(), std::filesystem::file_size(path), nullptr, &handles.fetch_plan,
+                             &error));
   return handles;
 }
 
@@ -303,6 +316,7 @@ class Call {
   [[nodiscard]] fatctx_appender* appender() { return out(made_.appender); }
   [[nodiscard]] fatctx_load_signal* load_signal() { return out(made_.load_signal); }
   [[nodiscard]] fatctx_load_list* load_list() { return out(made_.load_list); }
+  [[nodiscard]] fatctx_fetch_plan* fetch_plan() { return out(made_.fetch_plan); }
   [[nodiscard]] const LoadOfFile& load() const { return load_; }
 
   const Handles h;
@@ -331,6 +345,15 @@ struct EntryPoint {
   std::int32_t with_good = FATCTX_OK;
   std::int32_t with_null_pointers = with_nulls;  // result for valid handles and null pointers
 };
+
+inline const fatctx_fetch_options* fetch_options() {
+  static const fatctx_fetch_options options = [] {
+    auto made = sized<fatctx_fetch_options>();
+    made.overwrite = 1;
+    return made;
+  }();
+  return &options;
+}
 
 inline const fatctx_evidence_note* evidence_note() {
   static const fatctx_evidence_note note = {sizeof note, 0, "desk", "tool 1", "latency_ms", "3.1", "2026-11-22"};
@@ -803,6 +826,25 @@ inline const std::vector<EntryPoint>& entry_points() {
        },
        true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_NOT_FOUND, FATCTX_ERROR_NOT_FOUND},
       {"fatctx_appender_close", [](Call& c) { return fatctx_appender_close(c.h.appender, &c.error); }, true, FATCTX_OK},
+      {"fatctx_fetch_plan_begin",
+       [](Call& c) { return fatctx_fetch_plan_begin(c.out_path(), 100, fetch_options(), c.fetch_plan(), &c.error); }, false},
+      {"fatctx_fetch_plan_wanted",
+       [](Call& c) {
+         static fatctx_file_range ranges[4];
+         return fatctx_fetch_plan_wanted(c.h.fetch_plan, c.out(ranges[0]), 4, c.plain<std::uint64_t>(), &c.error);
+       }},
+      {"fatctx_fetch_plan_take",
+       [](Call& c) { return fatctx_fetch_plan_take(c.h.fetch_plan, 0, c.memory(), 64, &c.error); }},
+      {"fatctx_fetch_plan_report",
+       [](Call& c) {
+         return fatctx_fetch_plan_report(c.h.fetch_plan, c.structure<fatctx_fetch_report>(), &c.error);
+       }},
+      {"fatctx_fetch_plan_publish", [](Call& c) { return fatctx_fetch_plan_publish(c.h.fetch_plan, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_OPERATION_NOT_PERMITTED, FATCTX_ERROR_OPERATION_NOT_PERMITTED},
+      {"fatctx_fetch_plan_discard", [](Call& c) { return fatctx_fetch_plan_discard(c.h.fetch_plan, &c.error); }, true,
+       FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_OK, FATCTX_OK},
+      {"fatctx_fetch_plan_close", [](Call& c) { return fatctx_fetch_plan_close(c.h.fetch_plan, &c.error); }, true,
+       FATCTX_OK},
       {"fatctx_rewrite_container",
        [](Call& c) {
          return fatctx_rewrite_container(c.text(rewritten_files().source.c_str()), c.out_path(),

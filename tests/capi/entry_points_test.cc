@@ -53,7 +53,8 @@ std::set<std::string> infallible() {
           "fatctx_raw_binaries_name",
           "fatctx_raw_binaries_from_name",
           "fatctx_source_init",
-          "fatctx_load_options_init"};
+          "fatctx_load_options_init",
+          "fatctx_fetch_stage_name"};
 }
 
 TEST(CEntryPoints, AreAllInTheListThatTestsLoopOver) {
@@ -155,6 +156,7 @@ TEST_F(CEntryPointsOn, HandlesOfAnotherKindEachAnswersStaleHandle) {
   turned.detected.id = good.socs.id;
   turned.load_signal.id = good.load_list.id;
   turned.load_list.id = good.load_signal.id;
+  turned.fetch_plan.id = good.appender.id;
   for (const EntryPoint& entry : entry_points()) {
     if (!entry.takes_handle) continue;
     fatctx_error told;
@@ -169,7 +171,7 @@ TEST_F(CEntryPointsOn, MadeUpHandlesEachAnswersStaleHandle) {
        {std::uint64_t{1}, std::uint64_t{0xDEADBEEF}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
     const Handles made_up{{id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id},
                           {id}, {id}, {id}, {id}, {id}, {id, nullptr, 0}, {id}, {id}, {id},
-                          {id}, {id}};
+                          {id}, {id}, {id}};
     for (const EntryPoint& entry : entry_points()) {
       if (!entry.takes_handle) continue;
       fatctx_error told;

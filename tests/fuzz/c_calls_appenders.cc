@@ -63,6 +63,8 @@ void Program::use_appenders(std::uint8_t which) {
       (void)checked(fatctx_appender_add_dlc(appender, file, nullptr, &error_));
       return;
     }
+    case 7:
+      return use_fetch_plans(input_.byte());
     default: {
       const std::uint8_t size = input_.byte();
       const fatctx_pack_record whole = record_of_words();

@@ -139,6 +139,8 @@ std::int32_t Program::close_id(Kind kind, std::uint64_t id, fatctx_error* error)
       return fatctx_load_signal_close({id}, error);
     case kLoadList:
       return fatctx_load_list_close({id}, error);
+    case kFetchPlan:
+      return fatctx_fetch_plan_close({id}, error);
     default:
       return fatctx_report_close({id}, error);
   }

@@ -114,6 +114,7 @@ class Program {
     kLoaded,
     kLoadSignal,
     kLoadList,
+    kFetchPlan,
     kKinds
   };
   struct Handle {
@@ -236,6 +237,8 @@ class Program {
   void add_record();
   void use_appenders(std::uint8_t which);
   void open_appender();
+  void use_fetch_plans(std::uint8_t which);
+  void begin_fetch();
   void use_rewrites(std::uint8_t which);
   fatctx_rewrite_options rewrite_options();
   void rewrite_containers(std::uint8_t which);

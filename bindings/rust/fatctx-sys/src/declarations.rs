@@ -546,6 +546,99 @@ pub type fatctx_finding = Option<unsafe extern "C" fn(user: *mut c_void, finding
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct fatctx_fetch_plan {
+    pub id: u64,
+}
+
+/// The bytes that a plan waits for; each stage is checked by the one before it.
+pub const FATCTX_FETCH_HEADER: u32 = 0;
+/// The bytes that a plan waits for; each stage is checked by the one before it.
+pub const FATCTX_FETCH_TABLE: u32 = 1;
+/// The bytes that a plan waits for; each stage is checked by the one before it.
+pub const FATCTX_FETCH_HASHES: u32 = 2;
+/// The bytes that a plan waits for; each stage is checked by the one before it.
+pub const FATCTX_FETCH_PAYLOAD: u32 = 3;
+/// The bytes that a plan waits for; each stage is checked by the one before it.
+pub const FATCTX_FETCH_DONE: u32 = 4;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fatctx_fetch_options {
+    pub struct_size: u32,
+    /// all records; 0
+    pub all: u32,
+    /// The records that the file gets are those named, those for the devices, or `all`. With none of these: those for this
+    /// machine.
+    /// names; their weights come as well; null
+    pub records: *const *const c_char,
+    pub record_count: u64,
+    /// null
+    pub devices: *const fatctx_device,
+    pub device_count: u64,
+    /// the group of graphs, for devices; null: the only one
+    pub group: *const c_char,
+    /// no payload, but header, table and description; `records` are weight blobs whose tensor tables come
+    pub metadata: u32,
+    /// keeps the records of a partial container at `path`, of the same generation; 0
+    pub more: u32,
+    /// `path` may be replaced; 0
+    pub overwrite: u32,
+    pub reserved: u32,
+    /// paths of containers that are here; equal leaves are copied from them; null
+    pub seeds: *const *const c_char,
+    pub seed_count: u64,
+    /// ranges with at most so many bytes between them are fetched as one; 0: 128 KiB
+    pub gap_bytes: u64,
+    /// Its trusted_keys and minimum_generation are for the source, the rest is not read. With keys, every byte is also
+    /// compared with the signed SHA-256. Null: defaults.
+    pub open: *const fatctx_open_options,
+}
+
+/// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
+impl Default for fatctx_fetch_options {
+    fn default() -> Self {
+        let mut made: Self = unsafe { std::mem::zeroed() };
+        made.struct_size = std::mem::size_of::<Self>() as u32;
+        made
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fatctx_fetch_report {
+    pub struct_size: u32,
+    /// FATCTX_FETCH_HEADER, ...
+    pub stage: u32,
+    /// 0 until the table is there
+    pub generation: u64,
+    /// that the file will have
+    pub record_count: u64,
+    pub source_bytes: u64,
+    /// payload that the records need, rounded to whole leaves of 64 KiB
+    pub needed_bytes: u64,
+    /// the part of it that an interrupted fetch left here
+    pub present_bytes: u64,
+    /// the part of it that was copied from the seeds
+    pub reused_bytes: u64,
+    /// all that was given to fatctx_fetch_plan_take()
+    pub fetched_bytes: u64,
+    /// that the present stage lacks
+    pub missing_bytes: u64,
+    /// copies of metadata that the source has damaged
+    pub degraded_count: u64,
+}
+
+/// Zeros, and `struct_size`: the defaults, unless an `_init` function exists, which sets other ones.
+impl Default for fatctx_fetch_report {
+    fn default() -> Self {
+        let mut made: Self = unsafe { std::mem::zeroed() };
+        made.struct_size = std::mem::size_of::<Self>() as u32;
+        made
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct fatctx_load_list {
     pub id: u64,
 }
@@ -2286,6 +2379,41 @@ extern "C" {
     pub fn fatctx_version_parse(text: *const c_char, version: *mut fatctx_version, error: *mut fatctx_error) -> i32;
     /// Writes "2.48": trailing zero parts are left out. `version` is required.
     pub fn fatctx_version_text(version: *const fatctx_version, buffer: *mut c_char, capacity: usize, size: *mut usize, error: *mut fatctx_error) -> i32;
+    /// "header", "table", ...; "unknown"
+    pub fn fatctx_fetch_stage_name(stage: u32) -> *const c_char;
+    /// Begins a fetch of a container of `source_bytes` bytes into `path`, or goes on with one that did not end: its file is
+    /// `<path>.fetching` until fatctx_fetch_plan_publish(). A plan works for one call at a time, as a packer does.
+    ///
+    /// Errors: exists (`path` exists, and neither `overwrite` nor `more` is set), locked (another process works on it),
+    /// operation_not_permitted (`<path>.fetching` is the file of somebody else), truncated (an empty source),
+    /// not_found (a seed), stale_handle (a device), io, no_space.
+    pub fn fatctx_fetch_plan_begin(path: *const c_char, source_bytes: u64, options: *const fatctx_fetch_options, plan: *mut fatctx_fetch_plan, error: *mut fatctx_error) -> i32;
+    /// Writes the ranges of the source that the present stage lacks, ascending; none when all is there. The first `capacity`
+    /// of them go into `ranges`, their number into `count`. `ranges` may be null if `capacity` is 0.
+    pub fn fatctx_fetch_plan_wanted(plan: fatctx_fetch_plan, ranges: *mut fatctx_file_range, capacity: u64, count: *mut u64, error: *mut fatctx_error) -> i32;
+    /// Takes bytes of the source: any part of the wanted ranges, in any order and any cut. Others are ignored.
+    ///
+    /// Errors: checksum_mismatch (the bytes are not those of the container; they were not written, and are wanted again),
+    /// bad_magic (not a container), those of fatctx_container_open, not_found (a record), no_match (a device),
+    /// changed (with `more`: the source has another generation), invalid_argument (bytes behind the end of the
+    /// source), no_space, io.
+    pub fn fatctx_fetch_plan_take(plan: fatctx_fetch_plan, offset: u64, bytes: *const c_void, size: u64, error: *mut fatctx_error) -> i32;
+    /// Takes bytes of the source: any part of the wanted ranges, in any order and any cut. Others are ignored.
+    ///
+    /// Errors: checksum_mismatch (the bytes are not those of the container; they were not written, and are wanted again),
+    /// bad_magic (not a container), those of fatctx_container_open, not_found (a record), no_match (a device),
+    /// changed (with `more`: the source has another generation), invalid_argument (bytes behind the end of the
+    /// source), no_space, io.
+    pub fn fatctx_fetch_plan_report(plan: fatctx_fetch_plan, report: *mut fatctx_fetch_report, error: *mut fatctx_error) -> i32;
+    /// Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.
+    ///
+    /// Errors: operation_not_permitted (bytes are missing, or it was published), exists, locked, commit_unknown, no_space,
+    /// io.
+    pub fn fatctx_fetch_plan_publish(plan: fatctx_fetch_plan, error: *mut fatctx_error) -> i32;
+    /// Removes the unfinished file. Errors: operation_not_permitted (it was published).
+    pub fn fatctx_fetch_plan_discard(plan: fatctx_fetch_plan, error: *mut fatctx_error) -> i32;
+    /// Ends the plan. The unfinished file stays: the next plan for the same path goes on with it.
+    pub fn fatctx_fetch_plan_close(plan: fatctx_fetch_plan, error: *mut fatctx_error) -> i32;
     /// A source of bytes: a path, a descriptor, or memory.
     pub fn fatctx_source_init(source: *mut fatctx_source, struct_size: usize);
     pub fn fatctx_load_options_init(options: *mut fatctx_load_options, struct_size: usize);

@@ -20,6 +20,9 @@ layout! {
     fatctx_dlc_choice { struct_size, reserved, qnn_socs, soc_count, entries, entry_count }
     fatctx_thin_dlc { struct_size, entry_count, size_bytes, new_bytes, copied_bytes, mapped_pieces, built_pieces }
     fatctx_error { struct_size, code, has_file_offset, has_record_id, file_offset, record_id, has_os_error, os_error, rule, message }
+    fatctx_fetch_plan { id }
+    fatctx_fetch_options { struct_size, all, records, record_count, devices, device_count, group, metadata, more, overwrite, reserved, seeds, seed_count, gap_bytes, open }
+    fatctx_fetch_report { struct_size, stage, generation, record_count, source_bytes, needed_bytes, present_bytes, reused_bytes, fetched_bytes, missing_bytes, degraded_count }
     fatctx_load_list { id }
     fatctx_source { struct_size, descriptor, path, offset, size, bytes, bytes_size }
     fatctx_load_event { struct_size, kind, record, unit, graph, error }
@@ -125,6 +128,11 @@ constants! {
     FATCTX_ERROR_INVALID_CONFIG,
     FATCTX_ERROR_COPY_NOT_ALLOWED,
     FATCTX_ERROR_NOT_PRESENT,
+    FATCTX_FETCH_HEADER,
+    FATCTX_FETCH_TABLE,
+    FATCTX_FETCH_HASHES,
+    FATCTX_FETCH_PAYLOAD,
+    FATCTX_FETCH_DONE,
     FATCTX_LOAD_GRAPH_INITIALISED,
     FATCTX_LOAD_CONTEXT_INITIALISED,
     FATCTX_PREFETCH_NONE,
