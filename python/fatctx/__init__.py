@@ -13,6 +13,7 @@ Errors are exceptions of `fatctx.errors`, all of them `fatctx.Error`. `fatctx.ir
 """
 
 from . import errors, iree, onnxruntime
+from ._commands import compile, export, verify_onnx, wrap
 from ._core import (
     AppendReport,
     Appender,
@@ -222,6 +223,7 @@ __all__ = [
     "append",
     "collect_view_cache",
     "compact",
+    "compile",
     "container_metrics",
     "content_hash",
     "content_hash_of_file",
@@ -232,6 +234,7 @@ __all__ = [
     "detection_sources",
     "diff",
     "errors",
+    "export",
     "export_dlc",
     "extract_stored_thin_dlc",
     "extract_thin_dlc",
@@ -276,8 +279,10 @@ __all__ = [
     "thin_dlc_view",
     "thin_stored_dlc",
     "verify_file",
+    "verify_onnx",
     "view_cache_files",
     "weights_from_gguf",
     "weights_from_safetensors",
+    "wrap",
     *errors.__all__,
 ]

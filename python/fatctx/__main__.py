@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import pathlib
-import shutil
 import sys
-import sysconfig
+
+from ._program import MISSING, environment, program
 
 __all__ = ["main"]
 
 
-def _program() -> str | None:
-    """Returns the program of this package. A package that was built from a checkout has none. Then it returns the first in
-    PATH, but for scripts: this one is a script."""
-    own = pathlib.Path(__file__).with_name("bin") / "fatctx"
-    if own.exists():
-        return str(own)
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        found = shutil.which("fatctx", path=folder) if folder else None
-        if found and not _is_script(found):
-            return found
-    return None
-
-
-def _is_script(file: str) -> bool:
-    with open(file, "rb") as opened:
-        return opened.read(2) == b"#!"
-
-
-def _runtime_library() -> str | None:
-    """Returns the library of the package onnxruntime, without importing it."""
-    spec = importlib.util.find_spec("onnxruntime")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    for folder in spec.submodule_search_locations:
-        for file in sorted(pathlib.Path(folder, "capi").glob("libonnxruntime.so.*.*")):
-            return str(file)
-    return None
-
-
 def main() -> int:
-    """Replaces this process by the program, with the packages of this Python: its compilers in PATH, and its ONNX Runtime."""
-    program = _program()
-    if program is None:
-        print("fatctx: this Python package has no command in it; install a wheel of a release, or the command itself "
-              "(docs/install.md)", file=sys.stderr)
+    """Replaces this process by the program."""
+    found = program()
+    if found is None:
+        print(f"fatctx: {MISSING}", file=sys.stderr)
         return 5
-    environment = dict(os.environ)
-    scripts = sysconfig.get_path("scripts")
-    environment["PATH"] = os.pathsep.join(filter(None, [environment.get("PATH", ""), scripts]))
-    library = _runtime_library()
-    if library is not None:
-        environment.setdefault("FATCTX_ONNXRUNTIME", library)
-    os.execve(program, [program, *sys.argv[1:]], environment)
+    os.execve(found, [found, *sys.argv[1:]], environment())
 
 
 if __name__ == "__main__":

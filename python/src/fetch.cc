@@ -79,8 +79,9 @@ void bind_fetch(nb::module_& module) {
       .def(
           "__init__",
           [](BoundFetchPlan* self, nb::handle path, std::uint64_t source_bytes, bool all, const nb::iterable& records,
-             const nb::iterable& devices, bool more, bool overwrite, const nb::iterable& seeds, nb::object trusted_keys,
-             std::uint64_t minimum_generation, std::uint64_t gap_bytes, const std::string& group) {
+             const nb::iterable& devices, bool metadata, bool more, bool overwrite, const nb::iterable& seeds,
+             nb::object trusted_keys, std::uint64_t minimum_generation, std::uint64_t gap_bytes,
+             const std::string& group) {
             FetchOptions options;
             options.all = all;
             for (const nb::handle one : records) options.records.push_back(nb::cast<std::string>(one));
@@ -88,6 +89,7 @@ void bind_fetch(nb::module_& module) {
               const std::optional<Device> device = device_from(one);
               if (device) options.devices.push_back(*device);
             }
+            options.metadata = metadata;
             options.more = more;
             options.overwrite = overwrite;
             options.seeds = paths_from(seeds);
@@ -98,12 +100,14 @@ void bind_fetch(nb::module_& module) {
             new (self) BoundFetchPlan(path_from(path), source_bytes, std::move(options));
           },
           nb::arg("path"), nb::arg("source_bytes"), nb::kw_only(), nb::arg("all") = false,
-          nb::arg("records") = nb::make_tuple(), nb::arg("devices") = nb::make_tuple(), nb::arg("more") = false,
-          nb::arg("overwrite") = false, nb::arg("seeds") = nb::make_tuple(), nb::arg("trusted_keys") = nb::none(),
-          nb::arg("minimum_generation") = 0, nb::arg("gap_bytes") = FetchOptions().gap_bytes, nb::arg("group") = "",
+          nb::arg("records") = nb::make_tuple(), nb::arg("devices") = nb::make_tuple(), nb::arg("metadata") = false,
+          nb::arg("more") = false, nb::arg("overwrite") = false, nb::arg("seeds") = nb::make_tuple(),
+          nb::arg("trusted_keys") = nb::none(), nb::arg("minimum_generation") = 0,
+          nb::arg("gap_bytes") = FetchOptions().gap_bytes, nb::arg("group") = "",
           nb::sig("def __init__(self, path: str | os.PathLike, source_bytes: int, *, all: bool = False, "
                   "records: typing.Iterable[str] = (), devices: typing.Iterable[Device | str] = (), "
-                  "more: bool = False, overwrite: bool = False, seeds: typing.Iterable[str | os.PathLike] = (), "
+                  "metadata: bool = False, more: bool = False, overwrite: bool = False, seeds: typing.Iterable[str | "
+                  "os.PathLike] = (), "
                   "trusted_keys: typing.Iterable[PublicKey] | None = None, minimum_generation: int = 0, "
                   "gap_bytes: int = 131072, group: str = '') -> None"),
           "Begins a fetch, or goes on with one that did not end.\n\n"
@@ -113,6 +117,9 @@ void bind_fetch(nb::module_& module) {
           "    all: all records. With none of all, records, devices and more: those for this machine.\n"
           "    records: names of records; their weights come with them.\n"
           "    devices: devices, or their names, that select() chooses records for.\n"
+          "    metadata: no payload, but header, tables and description. `records` are weight blobs whose tensor "
+          "tables\n"
+          "        come as well.\n"
           "    more: keep the records of a partial container at `path`, of the same generation.\n"
           "    overwrite: replace `path`.\n"
           "    seeds: containers that are here; equal leaves are copied from them.\n"

@@ -158,7 +158,19 @@ void bind_session(nb::module_& module) {
 void bind_model_class(nb::module_& module) {
   nb::class_<BoundModel>(module, "Model", nb::is_weak_referenceable(),
                          "A file with the target chosen for a device.\n\n"
-                         "Threads: every method from any number of threads.")
+                         "There is nothing to close. The end of a `with` block checks the file as that of Container\n"
+                         "does. Threads: every method from any number of threads.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); }, nb::sig("def __enter__(self) -> Model"))
+      .def(
+          "__exit__",
+          [](const BoundModel& self, nb::handle kind, nb::handle, nb::handle) {
+            const nb::object container = container_of(self.model);
+            // The error of the block says more; a DLC and a raw binary have nothing to check.
+            if (kind.is_none() && !container.is_none()) container.attr("check")();
+          },
+          nb::arg("kind").none(), nb::arg("error").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, kind: object, error: object, traceback: object) -> None"))
       .def_prop_ro(
           "format", [](const BoundModel& self) { return to_str(model_format_name(self.model.format())); },
           "The format of the file, recognised by its bytes: \"container\", \"dlc\" or \"raw_binary\".")

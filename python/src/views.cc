@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "dlpack.h"
 #include "errors.h"
 #include "read_only_buffer.h"
 #include "records.h"
@@ -99,7 +100,7 @@ const PyType_Slot kWeightSlots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&g
 std::uintptr_t address_of(ByteView bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()); }
 
 void bind_record_view(nb::module_& module) {
-  nb::class_<BoundRecordView>(
+  nb::class_<BoundRecordView> bound(
       module, "RecordView", nb::type_slots(kRecordSlots), nb::is_weak_referenceable(),
       "Read-only bytes of one record, in the mapped file itself.\n\n"
       "`memoryview(view)`, `np.asarray(view)` and `bytes(view)` work; only the last one copies. Shape: (size_bytes,),\n"
@@ -107,7 +108,13 @@ void bind_record_view(nb::module_& module) {
       "Ownership: the view, and every memoryview or array made from it, keeps the mapping alive; container, model,\n"
       "session and views may go in any order and on any thread.\n"
       "Threads: usable from any number of threads.\n"
-      "The file: must not be truncated while mapped; replacing it by rename is safe.")
+      "The file: must not be truncated while mapped; replacing it by rename is safe.");
+  add_dlpack(bound, [](const BoundRecordView& self, const DlpackRequest& request) {
+    const auto owner = std::make_shared<const RecordView>(self.view);
+    const std::uint64_t shape[] = {self.view.size_bytes()};
+    return dlpack_capsule(owner, owner->bytes(), DType::kU8, shape, request, "a fatctx.RecordView");
+  });
+  bound
       .def_prop_ro(
           "record_id", [](const BoundRecordView& self) { return self.info.id; },
           "Id of the record; of a DLC 1 for the first entry, 2 for the next, ...; of a raw binary 0.")
@@ -159,17 +166,36 @@ void bind_record_view(nb::module_& module) {
       });
 }
 
+// Returns the array with the type of ml_dtypes for bfloat16, if that package is there.
+nb::object tensor_array(nb::handle_t<BoundWeightView> view) {
+  nb::object array = as_array(view);
+  if (nb::inst_ptr<BoundWeightView>(view)->view.dtype() != DType::kBF16) return array;
+  nb::object types;
+  try {
+    types = nb::module_::import_("ml_dtypes");
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_ImportError)) throw;
+    return array;
+  }
+  return array.attr("view")(types.attr("bfloat16"))[nb::make_tuple(nb::borrow(Py_Ellipsis), 0)];
+}
+
 void bind_weight_view(nb::module_& module) {
-  nb::class_<BoundWeightView>(
+  nb::class_<BoundWeightView> bound(
       module, "WeightView", nb::type_slots(kWeightSlots), nb::is_weak_referenceable(),
       "One tensor of a weight blob: name, element type, shape, and its bytes in the mapped file.\n\n"
       "`memoryview(view)`, `np.asarray(view)` and `view.numpy()` give the tensor's shape and element type without a\n"
       "copy, row-major and read-only. Element types that Python's buffers do not know come as raw unsigned bytes:\n"
-      "  bfloat16    shape + (2,): the two little-endian bytes of each element; with ml_dtypes,\n"
-      "              `view.numpy().view(ml_dtypes.bfloat16)[..., 0]`\n"
+      "  bfloat16    shape + (2,): the two little-endian bytes of each element. With the package ml_dtypes,\n"
+      "              `numpy()` has the type of that package and the tensor's shape\n"
       "  int4 uint4  (nbytes,): two elements a byte, the first in the low half\n"
       "`dtype` and `shape` always describe the tensor itself.\n\n"
-      "Ownership, threads, the file: as RecordView.")
+      "Ownership, threads, the file: as RecordView.");
+  add_dlpack(bound, [](const BoundWeightView& self, const DlpackRequest& request) {
+    const auto owner = std::make_shared<const WeightView>(self.view);
+    return dlpack_capsule(owner, owner->bytes(), owner->dtype(), owner->shape(), request, "a fatctx.WeightView");
+  });
+  bound
       .def_prop_ro(
           "name", [](const BoundWeightView& self) { return to_str(self.view.name()); }, "Name of the tensor.")
       .def_prop_ro(
@@ -198,9 +224,10 @@ void bind_weight_view(nb::module_& module) {
           "address", [](const BoundWeightView& self) { return address_of(self.view.bytes()); },
           "Address of the first byte in this process; valid while the view lives.")
       .def(
-          "numpy", [](nb::handle_t<BoundWeightView> self) { return as_array(self); },
+          "numpy", [](nb::handle_t<BoundWeightView> self) { return tensor_array(self); },
           nb::sig("def numpy(self) -> \"numpy.ndarray\""),
-          "A read-only array over the mapped bytes. Raises ImportError without NumPy.")
+          "A read-only array over the mapped bytes; of bfloat16 with its type and shape if the package ml_dtypes is\n"
+          "there. Raises ImportError without NumPy.")
       .def("__repr__", [](const BoundWeightView& self) {
         return fmt::format("<fatctx.WeightView {} {} [{}], {} bytes>", quoted(self.view.name()),
                            dtype_name(self.view.dtype()), fmt::join(self.view.shape(), ", "), self.view.bytes().size());

@@ -1,7 +1,9 @@
 """Opening, listing, viewing and checking a container."""
 
+import gc
 import json
 import os
+import sys
 import threading
 import time
 
@@ -116,8 +118,8 @@ def test_a_tensor_has_its_type_shape_and_values(small_file, name):
 
     weight = table[name]
     assert (weight.name, weight.dtype, weight.shape, weight.nbytes) == (name, dtype, shape, len(data))
-    array, view = weight.numpy(), memoryview(weight)
-    assert array.tobytes() == view.tobytes() == bytes(weight) == data
+    array, view = np.asarray(weight), memoryview(weight)
+    assert array.tobytes() == view.tobytes() == bytes(weight) == weight.numpy().tobytes() == data
     assert not array.flags.writeable and array.ctypes.data == weight.address
     if dtype == "bfloat16":
         assert array.dtype == np.uint8 and array.shape == (*shape, 2)
@@ -129,6 +131,61 @@ def test_a_tensor_has_its_type_shape_and_values(small_file, name):
         assert array.dtype == np.dtype(dtype) and array.shape == view.shape == shape
         assert np.array_equal(array, np.frombuffer(data, dtype).reshape(shape))
         assert list(view.strides) == weight.strides_bytes == list(np.empty(shape, dtype).strides)
+
+
+def test_bfloat16_has_the_type_of_ml_dtypes_if_that_is_there(small_file, monkeypatch):
+    weight = fatctx.open(small_file).tensor("net.weights", "bf16")
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)  # as if it were not installed
+    assert (weight.numpy().dtype, weight.numpy().shape) == (np.uint8, (2, 2, 2))
+    monkeypatch.undo()
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed (pip install ml-dtypes)")
+    array = weight.numpy()
+    assert array.dtype == ml_dtypes.bfloat16 and array.shape == (2, 2) and array.tolist() == [[1, 2], [-1.5, 3]]
+    assert not array.flags.writeable and array.ctypes.data == weight.address
+
+
+NEWER_NUMPY = tuple(int(part) for part in np.__version__.split(".")[:2]) >= (2, 1)
+dlpack_of_numpy = pytest.mark.skipif(not NEWER_NUMPY, reason="NumPy 2.1 or newer reads DLPack 1")
+
+
+@dlpack_of_numpy
+@pytest.mark.parametrize("name", [name for name, (dtype, _, _) in TENSORS.items() if dtype not in ("bfloat16", "int4", "uint4")])
+def test_dlpack_gives_the_mapped_bytes_read_only(small_file, name):
+    dtype, shape, data = TENSORS[name]
+    weight = fatctx.open(small_file).tensor("net.weights", name)
+    array = np.from_dlpack(weight)
+    assert (array.dtype, array.shape, array.tobytes()) == (np.dtype(dtype), shape, data)
+    assert not array.flags.writeable and array.ctypes.data == weight.address
+    address = weight.address
+    del weight
+    gc.collect()
+    assert array.tobytes() == data and array.ctypes.data == address  # the array keeps the mapping
+
+    copied = np.from_dlpack(fatctx.open(small_file).tensor("net.weights", name), copy=True)
+    assert copied.flags.writeable and copied.ctypes.data != address and copied.tobytes() == data
+
+
+@dlpack_of_numpy
+def test_dlpack_of_a_record_is_its_bytes(small_file):
+    view = fatctx.open(small_file).acquire("net.weights")
+    array = np.from_dlpack(view)
+    assert array.dtype == np.uint8 and array.tobytes() == bytes(view) and not array.flags.writeable
+    assert view.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_refuses_consumers_that_could_write(small_file):
+    container = fatctx.open(small_file)
+    for view in (container.acquire("net.weights"), container.tensor("net.weights", "f32"), container.tensor("net.weights", "i4")):
+        for request in ({}, {"max_version": (0, 8)}):
+            with pytest.raises(BufferError, match="read-only.*version 1"):
+                view.__dlpack__(**request)
+        with pytest.raises(BufferError, match="no other device"):
+            view.__dlpack__(max_version=(1, 0), dl_device=(2, 0))
+        with pytest.raises(TypeError):
+            view.__dlpack__((1, 0))
+        capsule = view.__dlpack__(max_version=(1, 0), dl_device=(1, 0), stream=None, copy=False)
+        assert "dltensor_versioned" in repr(capsule)
+        del capsule  # nobody took it: it frees what it has
 
 
 def test_one_tensor_is_that_of_the_table_and_outlives_its_container(small_file):
