@@ -27,6 +27,10 @@ struct FetchOptions {
   std::vector<Device> devices = {};       // the records that select() chooses for each
   std::optional<Detection> machine = {};  // those that device_for() and select() choose
   SelectPolicy policy = {};
+  // Brings no payload: the header, the table of contents and the description alone, to look into a container elsewhere.
+  // `records` then means weight blobs, whose tensor tables come too. The second copy of the table is not read as long
+  // as the first one is whole; the file has the first one twice.
+  bool metadata = false;
   // Takes a partial container that is at `path` already, of the same generation, and keeps its records.
   bool more = false;
   bool overwrite = false;  // `path` may be replaced

@@ -24,6 +24,7 @@ struct InfoParts {
   bool sharing = false;                          // reads payload: see measure_sharing()
   bool extents = false;                          // where everything is in the file: see file_extents()
   bool present = false;                          // reads payload to find absent bytes: see find_absent()
+  bool metadata_alone = false;                   // the payload is elsewhere: nothing is said to be absent
   std::optional<std::uint32_t> tensors_of = {};  // id of a weight blob
 };
 

@@ -18,6 +18,8 @@
 #include "tools/cli/whole_container.h"
 #include "tools/device/asked_device.h"
 #include "tools/device/coverage.h"
+#include "tools/source/http_flags.h"
+#include "tools/source/remote_container.h"
 
 namespace fatctx::tools {
 
@@ -35,6 +37,7 @@ struct SelectOptions {
   bool all_devices = false;
   std::string require_coverage;
   bool json = false;
+  HttpOptions http;
 };
 
 // Prints the coverage of the listed devices, or of all known ones. Fails if a listed device gets no record.
@@ -73,13 +76,29 @@ std::string explained(const std::string& text, bool chosen) {
   return chosen ? with_good(escaped_lines(text), "chosen:") : with_bad(escaped_lines(text), "chosen: none");
 }
 
+// Opens the file, or the metadata of one at a URL.
+Result<RemoteContainer> opened_container(const SelectOptions& options, bool checks_payload) {
+  // A checked record is built in memory if it cannot be memory-mapped, and is freed when the command ends.
+  const OpenOptions open{.max_copied_bytes = checks_payload ? UINT64_MAX : 0, .generation = options.generation};
+  if (!is_url(options.path)) {
+    FATCTX_ASSIGN(Container container, open_whole(options.path, open));
+    return RemoteContainer{std::move(container), nullptr};
+  }
+  if (checks_payload) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: --on-damage next reads payload, which is not here; bring it first: fatctx fetch {} "
+                             "-o FILE",
+                             options.path, options.path)};
+  }
+  return open_remote(options.path, open, {}, options.http);
+}
+
 Result<ExitCode> run_select(const SelectOptions& options) {
   const bool matrix = options.all_devices || !options.require_coverage.empty();
   FATCTX_ASSIGN(const AskedDevice asked, device_of(options, matrix));
   const bool next = options.on_damage == "next";
-  // A checked record is built in memory if it cannot be memory-mapped, and is freed when the command ends.
-  FATCTX_ASSIGN(const Container container, open_whole(options.path, {.max_copied_bytes = next ? UINT64_MAX : 0,
-                                                                     .generation = options.generation}));
+  FATCTX_ASSIGN(const RemoteContainer opened, opened_container(options, next));
+  const Container& container = opened.container;
   const std::vector<Candidate> candidates = all_candidates(container);
   const Device& device = device_for(asked.detection, candidates);
   SelectPolicy policy = options.policy;
@@ -124,7 +143,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
        .examples = {"fatctx select model.fatctx", "fatctx select model.fatctx --device SM8650 --sdk 2.51 --vtcm 8",
                     "fatctx select model.fatctx --require-coverage SM8550,SM8650,SM8750"},
        .more = "docs/cli/device.md, docs/selection.md; exit code 4: nothing fits, 1: a device is not covered"});
-  command->add_option("FILE", options->path, "The container")->required();
+  command->add_option("FILE", options->path, "The container, or its URL (http, https)")->required();
   add_device_flags(*command, options->device);
   command->add_option("--group", options->policy.group, "The graph group, if there are several")->type_name("GROUP");
   command->add_option("--record", options->record, "Take this context binary, if it fits")->type_name("NAME");
@@ -151,6 +170,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"fail", "next"}))
       ->excludes(hook);
   add_generation(*command, options->generation);
+  add_http_access_flags(*command, options->http);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
   command->callback([options, recording, &outcome] {

@@ -19,8 +19,9 @@
 #include "tools/cli/trust_flags.h"
 #include "tools/device/asked_device.h"
 #include "tools/device/coverage.h"
-#include "tools/fetch/byte_source.h"
-#include "tools/fetch/http_flags.h"
+#include "tools/source/byte_source.h"
+#include "tools/source/fetch_run.h"
+#include "tools/source/http_flags.h"
 
 namespace fatctx::tools {
 
@@ -103,27 +104,6 @@ Status check_size(const FetchFlags& flags, std::uint64_t size) {
                                                       size_text(size), size_text(flags.most_bytes))};
 }
 
-Status run_plan(FetchPlan& plan, ByteSource& source, bool dry_run) {
-  ProgressLine line("fetch");
-  std::uint32_t spoiled = 0;
-  const TakeBytes take = [&](std::uint64_t offset, ByteView bytes) -> Status {
-    FATCTX_TRY(plan.take(offset, bytes));
-    const std::uint64_t needed = plan.report().needed_bytes;
-    if (plan.stage() == FetchStage::kPayload) line.bytes(needed - plan.missing_bytes(), needed);
-    return Done{};
-  };
-  while (plan.stage() != FetchStage::kDone) {
-    if (dry_run && plan.stage() == FetchStage::kPayload) return Done{};
-    const std::vector<ByteRange> wanted = plan.wanted();
-    if (wanted.empty()) return Error{ErrorCode::kInternal, "the plan wants nothing and is not done"};
-    auto read = source.read(wanted, take);
-    if (read.ok()) continue;
-    // A proxy on the way may have spoiled the bytes: one more try.
-    if (read.error().code != ErrorCode::kChecksumMismatch || ++spoiled > 1) return read;
-  }
-  return Done{};
-}
-
 Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   FATCTX_ASSIGN(FetchOptions options, plan_options(flags));
   if (std::filesystem::exists(flags.out) && !flags.force && !flags.more) {
@@ -151,7 +131,12 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   const bool resumed = std::filesystem::exists(flags.out + ".fetching");
   if (flags.dry_run) options.overwrite = true;
   FATCTX_ASSIGN(FetchPlan plan, FetchPlan::begin(flags.out, source.value()->size(), std::move(options)));
-  auto run = run_plan(plan, *source.value(), flags.dry_run);
+  ProgressLine line("fetch");
+  const FetchStage last = flags.dry_run ? FetchStage::kPayload : FetchStage::kDone;
+  auto run = run_plan(plan, *source.value(), last, [&] {
+    const std::uint64_t needed = plan.report().needed_bytes;
+    if (plan.stage() == FetchStage::kPayload) line.bytes(needed - plan.missing_bytes(), needed);
+  });
   if (!run.ok()) {
     if (!resumed && plan.stage() < FetchStage::kPayload) plan.discard();  // nothing of value came
     Error error = std::move(run).error();

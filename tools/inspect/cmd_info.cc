@@ -1,5 +1,5 @@
 // fatctx info: describes a container. Reads header, table of contents and description; payload only for
-// --sharing and --present.
+// --sharing and --present. Of a container at a URL, it fetches the metadata.
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +25,7 @@
 #include "tools/facts/json_file.h"
 #include "tools/inspect/csv_text.h"
 #include "tools/inspect/filters.h"
+#include "tools/inspect/graph_facts.h"
 #include "tools/inspect/info_filter.h"
 #include "tools/inspect/info_text.h"
 #include "tools/inspect/known_file.h"
@@ -32,6 +33,8 @@
 #include "tools/inspect/qnn_json_text.h"
 #include "tools/inspect/sharing_text.h"
 #include "tools/inspect/tensor_stats.h"
+#include "tools/source/http_flags.h"
+#include "tools/source/remote_container.h"
 
 namespace fatctx::tools {
 
@@ -60,6 +63,9 @@ struct InfoOptions {
   std::string tensors_of;
   std::string sort;
   ViewFilter filter;
+  HttpOptions http;
+
+  [[nodiscard]] bool remote() const noexcept { return is_url(path); }
 };
 
 std::size_t width_of(const InfoOptions& options) { return options.wide ? 0 : kTerminalWidth; }
@@ -126,9 +132,43 @@ Result<std::string> detection_text(const Container& container, const std::string
   return escaped_lines(explain_text(selection, candidates, found, policy));
 }
 
+// What --ops and --summary show of a container.
+struct ModelParts {
+  std::vector<ModelView> models;
+  std::vector<OpRange> ranges;  // of graphs that a DLC had
+};
+
+std::vector<OpRange> op_ranges_of(const Container& container, const ContainerDescription& description,
+                                  const ViewFilter& filter) {
+  std::vector<OpRange> ranges;
+  for (const RecordInfo& record : chosen_records(container, filter)) {
+    const RecordDescription* const said = description.find(record.id);
+    if (said == nullptr) continue;
+    for (const DescribedGraph& graph : said->graphs) {
+      if (!fits_pattern(filter.graph, graph.name)) continue;
+      auto range = op_range(record.name.empty() ? fmt::format("#{}", record.id) : std::string(record.name), graph);
+      if (!range) continue;
+      range->record = record.id;
+      ranges.push_back(*std::move(range));
+    }
+  }
+  return ranges;
+}
+
+Result<ModelParts> model_parts(const Container& container, const ContainerDescription& description,
+                               const InfoOptions& options) {
+  ModelParts parts;
+  if (options.ops) parts.ranges = op_ranges_of(container, description, options.filter);
+  const bool other = !parts.ranges.empty() && !options.summary && options.filter.op.empty();
+  if (!other || has_models(container, description, options.filter)) {
+    FATCTX_ASSIGN(parts.models, models_of_container(container, description, options.filter, options.generation));
+  }
+  return parts;
+}
+
 // Returns one view as CSV: the records, unless another one is asked for.
 Result<std::string> csv_of(const Container& container, const ContainerDescription& description,
-                           const InfoOptions& options, const std::vector<ModelView>& models,
+                           const InfoOptions& options, const ModelParts& parts,
                            const std::optional<TensorTable>& tensors, const std::vector<CountedTensor>& counted) {
   const bool other = options.parts || options.options || options.extents || options.summary;
   const int views = (options.records ? 1 : 0) + (options.graphs ? 1 : 0) + (options.ops ? 1 : 0) +
@@ -137,7 +177,8 @@ Result<std::string> csv_of(const Container& container, const ContainerDescriptio
     return invalid_argument("--csv prints one table: of records, or with one of --graphs, --tensors, --ops, --sharing");
   }
   if (options.graphs) return graphs_csv(graphs_by_record(container, description, options.filter));
-  if (options.ops) return ops_csv(models, options.filter);
+  if (options.ops && !parts.models.empty()) return ops_csv(parts.models, options.filter);
+  if (options.ops) return op_ranges_csv(parts.ranges, "record");
   if (options.stats) return stats_csv(counted);
   if (tensors) return tensors_csv(*tensors, options.filter);
   if (!options.sharing) return records_csv(container, description, options.filter);
@@ -147,19 +188,40 @@ Result<std::string> csv_of(const Container& container, const ContainerDescriptio
 }
 
 // Returns the document with the nodes and the summary of models, and with the records that fit the filter.
-std::string with_models(const std::string& json, const InfoOptions& options, const std::vector<ModelView>& models,
+std::string with_models(const std::string& json, const InfoOptions& options, const ModelParts& parts,
                         const std::vector<CountedTensor>& counted, const Container& container) {
   ViewFilter filter = options.filter;
   if (!options.tensors_of.empty()) filter.type.clear();  // it is that of tensors
   const bool filtered = filter.any_of_records() || filter.by_size || !filter.graph.empty();
-  if (models.empty() && !options.stats && !filtered) return json + '\n';
+  if (!options.ops && !options.summary && !options.stats && !filtered) return json + '\n';
   auto parsed = parse_json(json, options.path);
   if (!parsed.ok()) return json + '\n';  // a document of ours parses
   Json document = filtered ? filtered_info(parsed.value(), container, filter) : std::move(parsed).value();
-  if (options.ops) document.add("ops", ops_json(models, options.filter));
+  if (options.ops) {
+    document.add("ops", ops_json(parts.models, options.filter));
+    document.add("op_ranges", op_ranges_json(parts.ranges));
+  }
   if (options.stats) document.add("tensor_stats", stats_json(counted));
-  if (options.summary) document.add("summary", models_summary_json(models));
+  if (options.summary) document.add("summary", models_summary_json(parts.models));
   return json_text(document);
+}
+
+// Opens the file, or the metadata of one at a URL.
+Result<RemoteContainer> opened_container(const InfoOptions& options) {
+  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
+  if (!options.remote()) {
+    FATCTX_ASSIGN(Container container, open_whole(options.path, open));
+    return RemoteContainer{std::move(container), nullptr};
+  }
+  if (options.sharing || options.stats || options.ops || options.summary || options.present) {
+    return invalid_argument(
+        fmt::format("{}: --sharing, --stats, --ops, --summary and --present read payload, which is not here; bring it "
+                    "first: fatctx fetch {} --all -o FILE",
+                    options.path, options.path));
+  }
+  std::vector<std::string> tensors_of;
+  if (!options.tensors_of.empty()) tensors_of.push_back(options.tensors_of);
+  return open_remote(options.path, open, tensors_of, options.http);
 }
 
 Result<ExitCode> run_info(const InfoOptions& options) {
@@ -167,10 +229,11 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   if (options.path.empty()) {
     return Error{ErrorCode::kInvalidArgument, "info needs a FILE, or --layout; see: fatctx info --help"};
   }
-  FATCTX_ASSIGN(const OpenOptions open, open_options(options.trust, options.generation));
-  auto opened = open_whole(options.path, open);
+  auto opened = opened_container(options);
+  if (!opened.ok() && options.remote()) return std::move(opened).error();
   if (!opened.ok()) return no_container(options, std::move(opened).error());
-  const Container container = std::move(opened).value();
+  const RemoteContainer found = std::move(opened).value();
+  const Container& container = found.container;
 
   // A damaged description costs only names and options: the rest is still worth printing.
   ContainerDescription description;
@@ -185,6 +248,13 @@ Result<ExitCode> run_info(const InfoOptions& options) {
   std::optional<TensorTable> tensors;
   if (!options.tensors_of.empty()) {
     FATCTX_ASSIGN(weights, find_record(container, options.tensors_of));
+    if (options.remote() && weights->recipe) {
+      return Error{
+          ErrorCode::kNotPresent,
+          fmt::format("{}: record \"{}\" is a recipe, whose tensors are known with its payload alone; bring it "
+                      "first: fatctx fetch {} --record {} -o FILE",
+                      options.path, weights->name, options.path, weights->name)};
+    }
     FATCTX_ASSIGN(tensors, container.tensors(weights->id));
   }
 
@@ -195,9 +265,9 @@ Result<ExitCode> run_info(const InfoOptions& options) {
     }
     FATCTX_ASSIGN(counted, stats_of_blob(container, weights->id, *tensors, options.filter));
   }
-  std::vector<ModelView> models;
+  ModelParts models;
   if (options.ops || options.summary) {
-    FATCTX_ASSIGN(models, models_of_container(container, description, options.filter, options.generation));
+    FATCTX_ASSIGN(models, model_parts(container, description, options));
   }
   if (options.csv) {
     FATCTX_ASSIGN(const std::string text, csv_of(container, description, options, models, tensors, counted));
@@ -207,7 +277,8 @@ Result<ExitCode> run_info(const InfoOptions& options) {
                     .options = options.options,
                     .sharing = options.sharing,
                     .extents = options.extents,
-                    .present = options.present};
+                    .present = options.present,
+                    .metadata_alone = options.remote()};
     if (weights) parts.tensors_of = weights->id;
     FATCTX_ASSIGN(const std::string json, info_json(container, description, parts));
     print_result(with_models(json, options, models, counted, container));
@@ -220,8 +291,9 @@ Result<ExitCode> run_info(const InfoOptions& options) {
       sections.push_back(options.stats ? stats_text(counted, width) : tensors_text(*tensors, options.filter, width));
     }
     if (options.graphs) sections.push_back(graphs_text(container, description, options.filter, width));
-    if (options.ops) sections.push_back(ops_text(models, options.filter, width));
-    if (options.summary) sections.push_back(models_summary_text(models, width));
+    if (!models.ranges.empty()) sections.push_back(op_ranges_text(models.ranges, width));
+    if (options.ops && !models.models.empty()) sections.push_back(ops_text(models.models, options.filter, width));
+    if (options.summary) sections.push_back(models_summary_text(models.models, width));
     if (options.options) sections.push_back(options_text(container, description));
     if (options.extents) sections.push_back(extents_text(container, width));
     if (options.present) {
@@ -240,7 +312,10 @@ Result<ExitCode> run_info(const InfoOptions& options) {
       sections.push_back(std::move(text));
     }
     if (sections.empty()) {
-      FATCTX_ASSIGN(const PresenceReport presence, find_absent(container));
+      PresenceReport presence;
+      if (!options.remote()) {
+        FATCTX_ASSIGN(presence, find_absent(container));
+      }
       sections = {header_text(container, description, presence, width) + degraded_text(open_report(container)),
                   record_table_text(container, presence, options.filter, width)};
     }
@@ -257,9 +332,9 @@ void add_info(CLI::App& app, Outcome& outcome) {
   CLI::App* command = describe(app, "info",
                                {.purpose = "Print what a container holds",
                                 .synopsis = "fatctx info FILE [options]",
-                                .examples = {"fatctx info model.fatctx", "fatctx info model.fatctx --tensors weights"},
+                                .examples = {"fatctx info model.fatctx --tensors weights"},
                                 .more = "docs/cli/inspect.md, docs/format.md"});
-  command->add_option("FILE", options->path, "The container");
+  command->add_option("FILE", options->path, "The container, or its URL (http, https)");
   command->add_flag("--parts", options->parts, "Print source models, binaries by target, and shared weights");
   command->add_flag("--records", options->records, "Print every fact of every record");
   command->add_option("--tensors", options->tensors_of, "Print the tensors of a weight blob; of another file: PATTERN")
@@ -291,6 +366,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
       ->type_name("WHAT");
   add_generation(*command, options->generation);
   add_trust_flags(*command, options->trust);
+  add_http_access_flags(*command, options->http);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)")
       ->excludes(detect)
       ->excludes(command->get_option("--for"));

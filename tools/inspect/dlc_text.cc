@@ -1,9 +1,7 @@
 #include "tools/inspect/dlc_text.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,37 +76,16 @@ DlcRows chosen_rows(const DlcInfo& info, const ViewFilter& filter) {
   return rows;
 }
 
-constexpr const char* kOpsRemark =
-    "Each graph has these operators of the converted model. A DLC states their range, not their names.";
-
-// The range of operators that a graph states; nothing for an end that is not stated.
-struct GraphOps {
-  std::string entry;
-  std::string graph;
-  std::optional<std::uint64_t> first;
-  std::optional<std::uint64_t> last;
-};
-
-std::string index_text(const std::optional<std::uint64_t>& index) { return index ? grouped(*index) : std::string(); }
-Json index_json(const std::optional<std::uint64_t>& index) { return index ? Json(*index) : Json(); }
-
-std::vector<GraphOps> ops_of(const DlcInfo& info, const ViewFilter& filter) {
-  std::vector<GraphOps> graphs;
+std::vector<OpRange> ops_of(const DlcInfo& info, const ViewFilter& filter) {
+  std::vector<OpRange> ranges;
   for (const std::size_t i : chosen_rows(info, filter).socs) {
     for (const DescribedGraph& graph : info.socs[i].graphs) {
       if (!fits_pattern(filter.graph, graph.name)) continue;
-      GraphOps ops;
-      ops.entry = info.entries[info.socs[i].entry].name;
-      ops.graph = graph.name;
-      for (const DescribedOption& fact : graph.options) {
-        if (fact.key != "startOpIndex" && fact.key != "endOpIndex") continue;
-        const std::uint64_t index = std::strtoull(fact.value.c_str(), nullptr, 10);  // written by our own reader
-        (fact.key == "startOpIndex" ? ops.first : ops.last) = index;
-      }
-      if (ops.first || ops.last) graphs.push_back(std::move(ops));
+      auto range = op_range(info.entries[info.socs[i].entry].name, graph);
+      if (range) ranges.push_back(*std::move(range));
     }
   }
-  return graphs;
+  return ranges;
 }
 
 // Returns the graphs of a binary that fit, without the others.
@@ -192,23 +169,12 @@ std::string dlc_graphs_text(const DlcInfo& info, const ViewFilter& filter, std::
 }
 
 std::string dlc_ops_text(const DlcInfo& info, const ViewFilter& filter, std::size_t width) {
-  const std::vector<GraphOps> graphs = ops_of(info, filter);
-  if (graphs.empty()) return "the metadata states no operators of such a graph\n";
-  std::string out;
-  for (const std::string& line : broken_lines(kOpsRemark, width == 0 ? std::string::npos : width)) out += line + "\n";
-  Table table({{"context binary"}, {"graph"}, {"first", Table::Align::kRight}, {"last", Table::Align::kRight}});
-  for (const GraphOps& graph : graphs) {
-    table.add_row({graph.entry, graph.graph, index_text(graph.first), index_text(graph.last)});
-  }
-  return out + "\n" + table.text("", width);
+  const std::vector<OpRange> ranges = ops_of(info, filter);
+  return ranges.empty() ? "the metadata states no operators of such a graph\n" : op_ranges_text(ranges, width);
 }
 
 std::string dlc_ops_csv(const DlcInfo& info, const ViewFilter& filter) {
-  CsvText csv({"entry", "graph", "first", "last"});
-  for (const GraphOps& graph : ops_of(info, filter)) {
-    csv.add_row({graph.entry, graph.graph, index_text(graph.first), index_text(graph.last)});
-  }
-  return csv.text();
+  return op_ranges_csv(ops_of(info, filter), "entry");
 }
 
 std::string dlc_json(const std::string& path, const DlcInfo& info, const ViewFilter& filter, bool ops) {
@@ -229,16 +195,7 @@ std::string dlc_json(const std::string& path, const DlcInfo& info, const ViewFil
     }
     result.add(key, std::move(chosen));
   }
-  if (ops) {
-    Json list = Json::array();
-    for (const GraphOps& graph : ops_of(info, filter)) {
-      list.push_back({{"entry", graph.entry},
-                      {"graph", graph.graph},
-                      {"first", index_json(graph.first)},
-                      {"last", index_json(graph.last)}});
-    }
-    result.add("ops", std::move(list));
-  }
+  if (ops) result.add("ops", op_ranges_json(ops_of(info, filter)));
   return json_text(result);
 }
 

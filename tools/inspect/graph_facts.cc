@@ -6,16 +6,23 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "tools/cli/print.h"
+#include "tools/inspect/csv_text.h"
 
 namespace fatctx::tools {
 
 namespace {
 
+constexpr const char* kOpsRemark =
+    "Each graph has these operators of the converted model. A DLC states their range, not their names.";
+
+constexpr std::string_view kFirstOp = "startOpIndex";
+constexpr std::string_view kLastOp = "endOpIndex";
 constexpr std::string_view kQnnCompiler = "qnn";  // the owner of facts that its metadata states
 
 enum class Kind { kLevel, kSwitch, kThreads, kCores, kMegabytes, kFirst, kLast, kBytes };
@@ -33,8 +40,8 @@ constexpr FactWords kWords[] = {
     {"numCores", Kind::kCores, "core"},
     {"htpDlbc", Kind::kSwitch, "DLBC"},
     {"vtcmSize", Kind::kMegabytes, "VTCM"},
-    {"startOpIndex", Kind::kFirst, "operators"},
-    {"endOpIndex", Kind::kLast, "to"},
+    {kFirstOp, Kind::kFirst, "operators"},
+    {kLastOp, Kind::kLast, "to"},
     {"ioTensorSize", Kind::kBytes, "inputs and outputs"},
     {"opDataSize", Kind::kBytes, "operator data"},
     {"constSize", Kind::kBytes, "constants"},
@@ -85,6 +92,10 @@ std::string labelled_lines(std::string_view label, const std::vector<std::string
   return lines_behind(fmt::format("    {:<10}  ", label), parts, width);
 }
 
+std::string csv_number(const std::optional<std::uint64_t>& number) {
+  return number ? fmt::format("{}", *number) : std::string();
+}
+
 }  // namespace
 
 std::string graph_facts_text(const std::vector<DescribedOption>& facts, std::size_t width) {
@@ -98,7 +109,7 @@ std::string graph_facts_text(const std::vector<DescribedOption>& facts, std::siz
   for (const FactWords& words : kWords) {
     const std::optional<std::uint64_t> number = said(words.key);
     if (!number) continue;
-    if (words.kind == Kind::kLast && said("startOpIndex")) {
+    if (words.kind == Kind::kLast && said(kFirstOp)) {
       compiled.back() += " " + in_words(words, *number);
     } else if (words.kind == Kind::kLast) {
       compiled.push_back("operators " + in_words(words, *number));
@@ -132,6 +143,53 @@ std::string producer_text(const std::string& producer, const std::vector<Describ
     if (fact.owner == kQnnCompiler) parts.push_back(fact.key + " " + fact.value);
   }
   return lines_behind("  made by  ", parts, width);
+}
+
+std::optional<OpRange> op_range(std::string binary, const DescribedGraph& graph) {
+  OpRange range{.binary = std::move(binary), .record = {}, .graph = graph.name, .first = {}, .last = {}};
+  for (const DescribedOption& fact : graph.options) {
+    if (fact.key == kFirstOp) range.first = number_in_text(fact.value);
+    if (fact.key == kLastOp) range.last = number_in_text(fact.value);
+  }
+  return range.first || range.last ? std::optional(std::move(range)) : std::nullopt;
+}
+
+std::string op_ranges_text(const std::vector<OpRange>& ranges, std::size_t width) {
+  std::string out;
+  for (const std::string& line : broken_lines(kOpsRemark, width == 0 ? std::string::npos : width)) out += line + "\n";
+  Table table({{"context binary"}, {"graph"}, {"first", Table::Align::kRight}, {"last", Table::Align::kRight}});
+  const auto cell = [](const std::optional<std::uint64_t>& number) {
+    return number ? grouped(*number) : std::string();
+  };
+  for (const OpRange& range : ranges) {
+    table.add_row({range.binary, range.graph, cell(range.first), cell(range.last)});
+  }
+  return out + "\n" + table.text("", width);
+}
+
+std::string op_ranges_csv(const std::vector<OpRange>& ranges, const std::string& binaries) {
+  CsvText csv({binaries, "graph", "first", "last"});
+  for (const OpRange& range : ranges) {
+    csv.add_row({range.binary, range.graph, csv_number(range.first), csv_number(range.last)});
+  }
+  return csv.text();
+}
+
+Json op_ranges_json(const std::vector<OpRange>& ranges) {
+  Json list = Json::array();
+  for (const OpRange& range : ranges) {
+    Json row = Json::object();
+    if (range.record) {
+      row.add("record", *range.record);
+    } else {
+      row.add("entry", range.binary);
+    }
+    row.add("graph", range.graph);
+    row.add("first", range.first);
+    row.add("last", range.last);
+    list.push_back(std::move(row));
+  }
+  return list;
 }
 
 }  // namespace fatctx::tools

@@ -224,11 +224,11 @@ std::string devices_text(const Container& container) {
 }
 
 // Returns the state of what `info` has read.
-std::string state_text(const OpenReport& report) {
+std::string state_text(const OpenReport& report, bool remote) {
   std::vector<std::string> parts = {report.degraded.empty() ? "header and tables whole" : "damaged, see below",
                                     report.signed_file ? "signed" : "not signed"};
   if (report.tail_bytes != 0) parts.emplace_back("an append did not finish");
-  return fmt::format("{}; payload: fatctx verify", fmt::join(parts, ", "));
+  return fmt::format("{}; payload: {}", fmt::join(parts, ", "), remote ? "fatctx fetch" : "fatctx verify");
 }
 
 template <typename Number>
@@ -329,7 +329,7 @@ std::string header_text(const Container& container, const ContainerDescription& 
   block.add("file", report.path);
   block.add("for", devices_text(container));
   block.add("sharing", saved_text(container));
-  block.add("state", state_text(report));
+  block.add("state", state_text(report, presence.records.empty()));
   block.add("model", description.name.empty() ? "(no name)" : description.name);
   block.add("format", fmt::format("fatctx {}, written by {}", report.format_version,
                                   description.writer.empty() ? "an unnamed writer" : description.writer));
@@ -384,7 +384,8 @@ std::string record_table_text(const Container& container, const PresenceReport& 
   for (const RecordPresence& one : presence.records) by_id.emplace(one.record_id, &one);
   for (const RecordInfo& record : chosen_records(container, filter)) {
     const bool targeted = record.type == RecordType::kContextBinary;
-    const std::string absent = absent_text(*by_id.at(record.id));
+    const auto presence_of = by_id.find(record.id);
+    const std::string absent = presence_of == by_id.end() ? std::string() : absent_text(*presence_of->second);
     const std::string storage = storage_text(record, container, shared);
     table.add_row({fmt::format("{}", record.id), std::string(record_type_name(record.type)), std::string(record.name),
                    targeted ? target_text(record.key) : "", grouped(record.size_bytes),

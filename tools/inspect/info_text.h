@@ -12,6 +12,7 @@
 
 namespace fatctx::tools {
 
+// A report without records stands for a container whose payload is elsewhere.
 [[nodiscard]] std::string header_text(const Container& container, const ContainerDescription& description,
                                       const PresenceReport& presence, std::size_t width);
 [[nodiscard]] std::string record_table_text(const Container& container, const PresenceReport& presence,

@@ -38,6 +38,18 @@ Result<std::string> content_of(const Container& container, const RecordInfo& rec
   return content;
 }
 
+std::vector<RecordInfo> onnx_models(const Container& container, const ContainerDescription& description,
+                                    const ViewFilter& filter) {
+  std::vector<RecordInfo> models;
+  for (const RecordInfo& record : all_records(container)) {
+    if (record.type != RecordType::kSourceModel || !fits_pattern(filter.record, record.name)) continue;
+    const RecordDescription* const said = description.find(record.id);
+    const bool is_onnx = said != nullptr && said->format == "onnx";
+    if (is_onnx || record.name.ends_with(".onnx")) models.push_back(record);
+  }
+  return models;
+}
+
 Result<ModelView> view_of(const OnnxSource& source, const std::string& path, const std::string& record,
                           std::uint64_t generation, bool infer) {
   ModelView view;
@@ -235,14 +247,14 @@ Result<std::string> stored_model(const std::string& container_path, const std::s
 
 Result<ModelView> model_of_file(const std::string& path, bool infer) { return view_of({path}, path, "", 0, infer); }
 
+bool has_models(const Container& container, const ContainerDescription& description, const ViewFilter& filter) {
+  return !onnx_models(container, description, filter).empty();
+}
+
 Result<std::vector<ModelView>> models_of_container(const Container& container, const ContainerDescription& description,
                                                    const ViewFilter& filter, std::uint64_t generation, bool infer) {
   std::vector<ModelView> models;
-  for (const RecordInfo& record : all_records(container)) {
-    if (record.type != RecordType::kSourceModel || !fits_pattern(filter.record, record.name)) continue;
-    const RecordDescription* const said = description.find(record.id);
-    const bool is_onnx = said != nullptr && said->format == "onnx";
-    if (!is_onnx && !record.name.ends_with(".onnx")) continue;
+  for (const RecordInfo& record : onnx_models(container, description, filter)) {
     FATCTX_ASSIGN(const std::string content, content_of(container, record));
     const std::string name(record.name);
     FATCTX_ASSIGN(ModelView view, view_of({name, std::as_bytes(std::span(content))}, container.path(),

@@ -26,6 +26,10 @@ struct ModelView {
 // Errors: those of look_at_onnx.
 [[nodiscard]] Result<ModelView> model_of_file(const std::string& path, bool infer);
 
+// Returns true if a container has source models that are ONNX, with names that fit `filter.record`.
+[[nodiscard]] bool has_models(const Container& container, const ContainerDescription& description,
+                              const ViewFilter& filter);
+
 // Reads the source models of a container that are ONNX, those with names that fit `filter.record`. `infer` as above.
 // Errors: those of stream_record and look_at_onnx; unsupported, if there is none.
 [[nodiscard]] Result<std::vector<ModelView>> models_of_container(const Container& container,

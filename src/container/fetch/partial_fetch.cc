@@ -15,18 +15,27 @@ namespace {
 
 // Holds a header of either form, and the table of a small file.
 constexpr std::uint64_t kFirstBytes = std::uint64_t{64} << 10U;
+// Behind the first copy of the table is the description, as writers lay a file out. It grows with the table. A request
+// that goes on by so much, and by half the table, mostly saves another one.
+constexpr std::uint64_t kBehindTable = std::uint64_t{64} << 10U;
+constexpr std::uint64_t kMostFirstBytes = std::uint64_t{64} << 20U;
 
 bool same_generation(const Header& a, const Header& b) {
   return a.uuid == b.uuid && a.generation == b.generation && a.toc_hash == b.toc_hash && a.toc_offset == b.toc_offset &&
          a.toc_size == b.toc_size && a.committed_end == b.committed_end && a.sealed == b.sealed;
 }
 
-// Returns the records with those that they need, ascending.
-std::set<std::uint32_t> with_what_they_need(const Toc& toc, const std::vector<std::uint32_t>& ids) {
+std::set<std::uint32_t> with_description(const Toc& toc, const std::vector<std::uint32_t>& ids) {
   std::set<std::uint32_t> all(ids.begin(), ids.end());
   for (const RecordInfo& record : toc.records) {
     if (record.type == RecordType::kDescription) all.insert(record.id);
   }
+  return all;
+}
+
+// Returns the records with those that they need, ascending.
+std::set<std::uint32_t> with_what_they_need(const Toc& toc, const std::vector<std::uint32_t>& ids) {
+  std::set<std::uint32_t> all = with_description(toc, ids);
   for (const Reference& reference : toc.references) {
     if (reference.kind == ReferenceKind::kWeights && all.contains(reference.from_record)) {
       all.insert(reference.to_record);
@@ -84,7 +93,7 @@ Status PartialFetch::take(std::uint64_t offset, ByteView bytes) {
     for (const ByteRange& part : raw_.within({offset, bytes.size()})) {
       const ByteView piece =
           bytes.subspan(static_cast<std::size_t>(part.offset - offset), static_cast<std::size_t>(part.size));
-      if (stage_ == FetchStage::kHeader) {
+      if (part.offset + part.size <= first_.size() && stage_ <= FetchStage::kTable) {
         std::copy(piece.begin(), piece.end(), first_.begin() + static_cast<std::ptrdiff_t>(part.offset));
       } else {
         FATCTX_TRY(file().write_at(part.offset, piece));
@@ -141,13 +150,41 @@ Status PartialFetch::end_header() {
   FATCTX_TRY(file().write_at(0, header_bytes));
   stage_ = FetchStage::kTable;
   raw_.add({header_->toc_offset[0], header_->toc_size});
-  raw_.add({header_->toc_offset[1], header_->toc_size});
+  if (!options_.metadata) raw_.add({header_->toc_offset[1], header_->toc_size});
   if (resumed_) {
     const auto opened = read_toc(file(), source_size_, trust());
     const auto degraded = opened.ok() ? degraded_copies(file(), opened.value().header) : Result<std::uint32_t>(1U);
     if (degraded.ok() && degraded.value() == 0) raw_ = {};
   }
-  return give_first_bytes();
+  FATCTX_TRY(give_first_bytes());
+  if (options_.metadata) read_on_behind_table();
+  return Done{};
+}
+
+// Makes the request for the rest of a table go on behind it, into first_.
+void PartialFetch::read_on_behind_table() {
+  const std::uint64_t table = header_->toc_offset[0];
+  const std::uint64_t end = std::min(source_size_, table + header_->toc_size + header_->toc_size / 2 + kBehindTable);
+  if (raw_.empty() || table > first_.size() || end > kMostFirstBytes) return;
+  raw_.add({first_.size(), end - first_.size()});
+  first_.resize(static_cast<std::size_t>(end));
+}
+
+// Reads the first copy of the table, and gives it the place of the second one as well. If it is damaged, the second
+// one is wanted, and the stage goes on.
+Result<OpenedToc> PartialFetch::first_copy_of_table() {
+  for (std::size_t copy = 0; copy <= (second_copy_asked_ ? 1U : 0U); ++copy) {
+    const ByteRange table{header_->toc_offset[copy], header_->toc_size};
+    if (table.offset + table.size > first_.size()) continue;
+    FATCTX_TRY(file().write_at(table.offset, ByteView(first_).subspan(static_cast<std::size_t>(table.offset),
+                                                                      static_cast<std::size_t>(table.size))));
+  }
+  FATCTX_ASSIGN(OpenedToc opened, read_toc(file(), source_size_, trust()));
+  if (second_copy_asked_) return opened;
+  std::vector<std::byte> table(static_cast<std::size_t>(header_->toc_size));
+  FATCTX_TRY(file().read_at(header_->toc_offset[0], table));
+  FATCTX_TRY(file().write_at(header_->toc_offset[1], table));
+  return opened;
 }
 
 // Checks that a file without a header is an unfinished fetch that lost it: its first bytes are zeros.
@@ -186,7 +223,16 @@ Status PartialFetch::give_first_bytes() {
 }
 
 Status PartialFetch::end_table() {
-  FATCTX_ASSIGN(OpenedToc opened, read_toc(file(), source_size_, trust()));
+  auto read = options_.metadata ? first_copy_of_table() : read_toc(file(), source_size_, trust());
+  // The place of the second copy may still be behind the end of the file.
+  const bool damaged =
+      !read.ok() && (read.error().code == ErrorCode::kChecksumMismatch || read.error().code == ErrorCode::kTruncated);
+  if (damaged && options_.metadata && !second_copy_asked_) {
+    second_copy_asked_ = true;
+    raw_.add({header_->toc_offset[1], header_->toc_size});
+    return give_first_bytes();
+  }
+  FATCTX_ASSIGN(OpenedToc opened, std::move(read));
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file(), opened.header));
   report_.degraded = degraded_texts(degraded);
   opened_ = std::make_unique<OpenedToc>(std::move(opened));
@@ -194,7 +240,7 @@ Status PartialFetch::end_table() {
   if (resumed_) FATCTX_TRY(clear_what_is_wrong());
   FATCTX_ASSIGN(const std::vector<std::uint32_t> chosen, options_.choose(*opened_));
   report_.generation = opened_->header.generation;
-  for (const std::uint32_t id : with_what_they_need(toc, chosen)) {
+  for (const std::uint32_t id : options_.metadata ? with_description(toc, chosen) : with_what_they_need(toc, chosen)) {
     const RecordInfo* record = toc.find(id);
     if (record == nullptr) return Error{ErrorCode::kNotFound, fmt::format("there is no record {}", id)};
     report_.records.emplace_back(record->name);

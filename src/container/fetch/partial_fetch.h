@@ -29,6 +29,7 @@ struct PartialFetchOptions {
   std::vector<PublicKey> trusted_keys;
   std::uint64_t minimum_generation = 0;
   bool overwrite = false;
+  bool metadata = false;  // adds the description alone to the chosen records, and reads one copy of the table
   ChooseRecords choose;
 };
 
@@ -65,6 +66,8 @@ class PartialFetch {
   [[nodiscard]] Status end_header();
   [[nodiscard]] Status check_is_nobodys();
   [[nodiscard]] Status begin_anew();
+  void read_on_behind_table();
+  [[nodiscard]] Result<OpenedToc> first_copy_of_table();
   [[nodiscard]] Status end_table();
   [[nodiscard]] Status clear_what_is_wrong();
   [[nodiscard]] Result<ByteSet> hashes_to_fetch(bool after_fetch);
@@ -80,6 +83,7 @@ class PartialFetch {
   FetchReport report_;
   ByteSet raw_;                   // missing bytes of the stages before the payload
   std::vector<std::byte> first_;  // the first bytes of the source
+  bool second_copy_asked_ = false;  // of the table, with `metadata`
   std::optional<Header> header_;
   std::unique_ptr<OpenedToc> opened_;
   std::vector<SegmentLeaves> leaves_;  // the leaves that the chosen records need

@@ -29,6 +29,17 @@ Result<std::uint32_t> record_named(const container::Toc& toc, const std::string&
                            similar ? fmt::format("; did you mean \"{}\"?", *similar) : std::string())};
 }
 
+// Adds the ids of the tensor tables of a weight blob.
+Status add_tensor_tables(const container::Toc& toc, const std::string& weights, std::vector<std::uint32_t>& ids) {
+  FATCTX_ASSIGN(const std::uint32_t id, record_named(toc, weights));
+  for (const container::Reference& reference : toc.references) {
+    if (reference.kind == container::ReferenceKind::kTensorTable && reference.to_record == id) {
+      ids.push_back(reference.from_record);
+    }
+  }
+  return Done{};
+}
+
 // The state of a partial container that is to get more records.
 struct Before {
   std::unique_ptr<mapping::OsFile> file;
@@ -81,6 +92,10 @@ struct FetchPlan::Impl {
       }
       FATCTX_ASSIGN(ids, present_records(*before));
     }
+    if (options.metadata) {
+      for (const std::string& name : options.records) FATCTX_TRY(add_tensor_tables(toc, name, ids));
+      return ids;
+    }
     if (options.all) {
       for (const RecordInfo& record : toc.records) ids.push_back(record.id);
       return ids;
@@ -112,7 +127,11 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
   impl->path = path;
   impl->options = std::move(options);
   FetchOptions& given = impl->options;
-  const bool asked = given.all || given.more || !given.records.empty() || !given.devices.empty() || given.machine;
+  if (given.metadata && (given.all || given.more || !given.devices.empty() || given.machine)) {
+    return Error{ErrorCode::kInvalidArgument, "metadata alone, and payload as well, cannot both be asked for"};
+  }
+  const bool asked =
+      given.metadata || given.all || given.more || !given.records.empty() || !given.devices.empty() || given.machine;
   if (!asked) given.machine = detect_device();
   if (given.more) {
     FATCTX_ASSIGN(Before before, open_before(path));
@@ -124,6 +143,7 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
                                                {.trusted_keys = given.trusted_keys,
                                                 .minimum_generation = given.minimum_generation,
                                                 .overwrite = given.overwrite || given.more,
+                                                .metadata = given.metadata,
                                                 .choose = [chosen = impl.get()](const container::OpenedToc& opened) {
                                                   return chosen->choose(opened);
                                                 }}));

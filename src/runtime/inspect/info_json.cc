@@ -183,7 +183,12 @@ Json tensors_json(const RecordInfo& weights, const TensorTable& table) {
 
 Result<std::string> info_json(const Container& container, const ContainerDescription& description,
                               const InfoParts& parts) {
-  FATCTX_ASSIGN(const PresenceReport presence, find_absent(container, {.read_payload = parts.present}));
+  FATCTX_ASSIGN(PresenceReport presence, find_absent(container, {.read_payload = parts.present}));
+  if (parts.metadata_alone) {
+    presence.absent_bytes = 0;
+    presence.absent.clear();
+    for (RecordPresence& record : presence.records) record.absent_bytes = 0;
+  }
   FATCTX_ASSIGN(Json json, container_json(container, description, presence));
   if (Json quant = quant_json(description.options); !quant.members()->empty()) json.add("quant", std::move(quant));
   if (parts.tensors_of) {

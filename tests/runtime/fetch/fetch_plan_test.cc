@@ -14,6 +14,7 @@
 
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
+#include "fatctx/info.h"
 #include "fatctx/keys.h"
 #include "fatctx/presence.h"
 #include "fatctx/signature.h"
@@ -151,6 +152,45 @@ TEST_F(Fetch, BringsWhatIsNamedOrAllOfIt) {
   EXPECT_TRUE(fails_with(fetch({.records = {"weihgts"}, .overwrite = true}, source_), ErrorCode::kNotFound));
   EXPECT_TRUE(fails_with(fetch({.devices = {device_of("aarch64")}, .overwrite = true}, source_), ErrorCode::kNoMatch));
   expect_record("weights");  // the file of before is as it was
+}
+
+TEST_F(Fetch, BringsMetadataWithoutPayload) {
+  const std::string bytes = bytes_of(source_);
+  FetchPlan plan = FetchPlan::begin(target_, bytes.size(), {.metadata = true}).value();
+  std::uint64_t fetched = 0;
+  const auto counted = [&](std::uint64_t, std::string& piece) {
+    fetched += piece.size();
+    return true;
+  };
+  ASSERT_TRUE(is_ok(give(plan, bytes, 10'007, counted)));
+  ASSERT_TRUE(is_ok(plan.publish()));
+  EXPECT_LE(fetched, 3 * kLeaf);
+  EXPECT_THAT(plan.report().records, ElementsAre("description"));
+
+  const Container opened = Container::open(target_).value();
+  EXPECT_THAT(opened.report().value().degraded, IsEmpty());
+  EXPECT_EQ(opened.records().value().size(), Container::open(source_).value().records().value().size());
+  EXPECT_EQ(opened.describe().value().name, "m");
+  EXPECT_TRUE(fails_with(opened.acquire("weights"), ErrorCode::kNotPresent, "F26"));
+}
+
+TEST_F(Fetch, BringsTheSecondCopyOfTheTableIfTheFirstIsDamaged) {
+  std::string bytes = bytes_of(source_);
+  const std::vector<FileExtent> extents = file_extents(Container::open(source_).value()).value();
+  const auto table = std::ranges::find(extents, "toc copy 0", &FileExtent::kind);
+  ASSERT_NE(table, extents.end());
+  bytes[table->range.offset + 100] ^= 1;
+  FetchPlan plan = FetchPlan::begin(target_, bytes.size(), {.metadata = true}).value();
+  ASSERT_TRUE(is_ok(give(plan, bytes)));
+  ASSERT_TRUE(is_ok(plan.publish()));
+  const Container opened = Container::open(target_).value();
+  EXPECT_THAT(opened.report().value().degraded, ElementsAre(HasSubstr("toc copy 0")));
+}
+
+TEST_F(Fetch, RefusesMetadataAloneWithPayload) {
+  EXPECT_TRUE(fails_with(FetchPlan::begin(target_, 100, {.all = true, .metadata = true}), ErrorCode::kInvalidArgument));
+  EXPECT_TRUE(fails_with(FetchPlan::begin(target_, 100, {.devices = {device_of("aarch64")}, .metadata = true}),
+                         ErrorCode::kInvalidArgument));
 }
 
 TEST_F(Fetch, TakesAnyOrderAnyCutAndBytesThatNobodyWants) {

@@ -63,7 +63,7 @@ def test_nothing_loads_a_library_by_name(program):
 def test_the_command_loads_libcurl_and_onnx_runtime_alone():
     calls = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for folder in ("src", "tools")
              for path in (ROOT / folder).rglob("*.cc") if "dlopen(" in path.read_text(encoding="utf-8")}
-    loaded = {"tools/fetch/curl_library.cc": "libcurl", "tools/ctx_gen/engine/ort_library.cc": "libonnxruntime"}
+    loaded = {"tools/source/curl_library.cc": "libcurl", "tools/ctx_gen/engine/ort_library.cc": "libonnxruntime"}
     assert calls.keys() == loaded.keys()
     for path, text in calls.items():
         names = re.findall(r'"([\w.-]+\.(?:so|dylib)[\w.]*)"', text)

@@ -156,8 +156,8 @@ def test_the_range_of_operators_is_the_same_as_text_json_and_csv(fatctx, tmp_pat
     text = fatctx("info", dlc, "--ops").stdout
 
     assert [(row["entry"], row["graph"], row["first"], row["last"]) for row in rows] == [
-        ("htp.cache.43.0", "prefill", "0", "1,000"), ("htp.cache.57.0", "prefill", "1", "1,001"),
-        ("htp.cache.69.0", "prefill", "2", "1,002"), ("htp.cache.87.0", "prefill", "", "1,003")]
+        ("htp.cache.43.0", "prefill", "0", "1000"), ("htp.cache.57.0", "prefill", "1", "1001"),
+        ("htp.cache.69.0", "prefill", "2", "1002"), ("htp.cache.87.0", "prefill", "", "1003")]
     assert [(row["first"], row["last"]) for row in document["ops"]] == [(0, 1000), (1, 1001), (2, 1002), (None, 1003)]
     assert [line.split() for line in text.splitlines()[-4:]][1] == ["htp.cache.57.0", "prefill", "1", "1,001"]
     assert "states their range, not their names" in " ".join(text.split())
@@ -166,6 +166,24 @@ def test_the_range_of_operators_is_the_same_as_text_json_and_csv(fatctx, tmp_pat
     assert [row["entry"] for row in one] == ["htp.cache.57.0"]
     assert "does not name its operators" in fatctx("info", dlc, "--ops", "--op", "Conv*", exits=2).stderr
     assert "two views" in fatctx("info", dlc, "--ops", "--graphs", exits=2).stderr
+
+    # A container that was made of it says the same.
+    fatctx("pack", "--name", "m", "--dlc", dlc, "-o", "m.fatctx")
+    packed = list(csv.DictReader(io.StringIO(fatctx("info", "m.fatctx", "--ops", "--csv").stdout)))
+    assert [row | {"record": None} for row in packed] == [
+        {"record": None} | {key: row[key] for key in ("graph", "first", "last")} for row in rows]
+    document = json.loads(fatctx("info", "m.fatctx", "--ops", "--json").stdout)
+    names = {record["id"]: record["name"] for record in document["records"]}
+    assert document["ops"] == []
+    assert [(names[row["record"]], row["first"], row["last"]) for row in document["op_ranges"]] == [
+        (row["record"], int(row["first"]) if row["first"] else None, int(row["last"])) for row in packed]
+    text = fatctx("info", "m.fatctx", "--ops").stdout
+    assert "states their range, not their names" in " ".join(text.split())
+    assert [line.split()[-2:] for line in text.splitlines()[-4:]][1] == ["1", "1,001"]
+    one = json.loads(fatctx("info", "m.fatctx", "--ops", "--json", "--target", "v75", "--graph", "pre*").stdout)
+    assert [(row["graph"], row["first"]) for row in one["op_ranges"]] == [("prefill", 1)]
+    assert "do not state them" in fatctx("info", "m.fatctx", "--ops", "--op", "Conv*", exits=3).stderr
+    assert "do not state them" in fatctx("info", "m.fatctx", "--summary", exits=3).stderr
 
 
 COMMAND = "qairt-converter --input_network net.onnx --quantization_overrides net.encodings --target_backend HTP"

@@ -1,4 +1,4 @@
-#include "tools/fetch/curl_library.h"
+#include "tools/source/curl_library.h"
 
 #include <dlfcn.h>
 

@@ -1,7 +1,7 @@
 // Options of the commands that read from a URL.
 #pragma once
 
-#include "tools/fetch/byte_source.h"
+#include "tools/source/byte_source.h"
 
 namespace CLI {
 class App;
@@ -9,6 +9,8 @@ class App;
 
 namespace fatctx::tools {
 
+// Adds --cacert and --auth-file.
+void add_http_access_flags(CLI::App& command, HttpOptions& http);
 // Adds --cacert, --auth-file, --limit-rate, --parallel, --retries and --timeout.
 void add_http_flags(CLI::App& command, HttpOptions& http);
 

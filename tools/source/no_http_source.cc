@@ -1,7 +1,7 @@
 // Replaces http_source.cc in a build without the headers of libcurl.
 #include <fmt/format.h>
 
-#include "tools/fetch/byte_source.h"
+#include "tools/source/byte_source.h"
 
 namespace fatctx::tools {
 namespace {

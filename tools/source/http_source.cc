@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "tools/fetch/byte_source.h"
-#include "tools/fetch/curl_library.h"
-#include "tools/fetch/http_answer.h"
+#include "tools/source/byte_source.h"
+#include "tools/source/curl_library.h"
+#include "tools/source/http_answer.h"
 
 namespace fatctx::tools {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "fatctx/container.h"
 #include "tools/cli/print.h"
-#include "tools/fetch/byte_source.h"
+#include "tools/source/byte_source.h"
 
 namespace fatctx::tools {
 namespace {

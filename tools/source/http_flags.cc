@@ -1,4 +1,4 @@
-#include "tools/fetch/http_flags.h"
+#include "tools/source/http_flags.h"
 
 #include <CLI/CLI.hpp>
 
@@ -6,12 +6,16 @@
 
 namespace fatctx::tools {
 
-void add_http_flags(CLI::App& command, HttpOptions& http) {
+void add_http_access_flags(CLI::App& command, HttpOptions& http) {
   command.add_option("--cacert", http.ca_file, "Certificates to trust instead of the system's")->type_name("FILE");
   command
       .add_option("--auth-file", http.auth_file,
                   "A file with user:password, or Bearer TOKEN; never sent to another host")
       ->type_name("FILE");
+}
+
+void add_http_flags(CLI::App& command, HttpOptions& http) {
+  add_http_access_flags(command, http);
   command.add_option("--limit-rate", http.bytes_per_second, "Most bytes a second")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())

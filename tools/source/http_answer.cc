@@ -1,4 +1,4 @@
-#include "tools/fetch/http_answer.h"
+#include "tools/source/http_answer.h"
 
 #include <algorithm>
 #include <cctype>
