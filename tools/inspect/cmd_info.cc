@@ -1,5 +1,5 @@
 // fatctx info: describes a container. Reads header, table of contents and description; payload only for
-// --sharing and --present. Of a container at a URL, it fetches the metadata.
+// --sharing and --present. It fetches the metadata of a container at a URL.
 #include <memory>
 #include <optional>
 #include <string>
@@ -132,7 +132,7 @@ Result<std::string> detection_text(const Container& container, const std::string
   return escaped_lines(explain_text(selection, candidates, found, policy));
 }
 
-// What --ops and --summary show of a container.
+// The parts that --ops and --summary show of a container.
 struct ModelParts {
   std::vector<ModelView> models;
   std::vector<OpRange> ranges;  // of graphs that a DLC had

@@ -2,6 +2,7 @@
 // ranges of the source, the caller brings their bytes in any order, and the plan checks every one before it writes it.
 #pragma once
 
+#include "fatctx/c/device.h"
 #include "fatctx/c/open.h"
 #include "fatctx/c/records.h"
 
