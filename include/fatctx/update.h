@@ -88,7 +88,7 @@ struct ApplyReport {
 // hash of every part and every leaf of NEW, and publishes by rename. A crash leaves the old files and `target` as they
 // were. `old` may be partial containers if they have all bytes that the update copies.
 //
-// Memory: at most 64 MiB. Time: linear in the size of NEW.
+// Memory: at most 64 MiB, and the tables of contents. Time: linear in the size of NEW.
 //
 // Errors: changed (none of `old` is a file that the update needs; or one was written to meanwhile), not_present (bytes
 //         that are needed; names the record), checksum_mismatch (the update, an old file or NEW is damaged), malformed

@@ -33,6 +33,7 @@ struct ApplyFlags {
 
 Result<ApplyReport> apply(const ApplyFlags& flags) {
   FATCTX_TRY(check_is_no_input(flags.output, {{"update", flags.update}}));
+  FATCTX_TRY(check_is_free(flags.output, flags.force));
   FATCTX_ASSIGN(const OpenOptions trust, open_options(flags.trust, 0));
   std::vector<std::string> old;
   for (const std::string& from : flags.from) {
@@ -73,7 +74,7 @@ void add_apply(CLI::App& app, Outcome& outcome) {
   CLI::App* command = describe(app, "apply",
                                {.purpose = "Make a new container from old ones and an update, and check every byte",
                                 .synopsis = "fatctx apply UPDATE --from OLD... -o NEW [options]",
-                                .examples = {"fatctx apply model.update --from old.fatctx -o new.fatctx"},
+                                .examples = {"fatctx apply model.update --from old.fatctx -o out.fatctx"},
                                 .more = "docs/cli/fetch.md, docs/update_format.md"});
   command->add_option("UPDATE", flags->update, "The update that `fatctx delta` made")->required();
   command->add_option("--from", flags->from, "An old container, or a folder of them; repeatable")

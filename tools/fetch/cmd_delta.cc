@@ -41,6 +41,7 @@ Result<UpdateReport> delta(const DeltaFlags& flags) {
   for (const std::string& file : flags.files) {
     if (!flags.dry_run) FATCTX_TRY(check_is_no_input(flags.output, {{"container", file}}));
   }
+  if (!flags.dry_run) FATCTX_TRY(check_is_free(flags.output, flags.force));
   ProgressLine line("delta");
   const Interrupt interrupt;
   const MakeUpdateOptions options{
@@ -75,8 +76,8 @@ void add_delta(CLI::App& app, Outcome& outcome) {
   CLI::App* command = describe(app, "delta",
                                {.purpose = "Make an update from old containers to a new one, of what changed only",
                                 .synopsis = "fatctx delta OLD... NEW -o UPDATE [options]",
-                                .examples = {"fatctx delta old.fatctx model.fatctx -o model.update",
-                                             "fatctx delta old.fatctx model.fatctx --dry-run"},
+                                .examples = {"fatctx delta old.fatctx new.fatctx -o model.update",
+                                             "fatctx delta old.fatctx new.fatctx --dry-run"},
                                 .more = "docs/cli/fetch.md, docs/update_format.md"});
   command->add_option("FILES", flags->files, "The old containers that a device has, and the new one last")
       ->required()

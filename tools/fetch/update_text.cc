@@ -1,5 +1,8 @@
 #include "tools/fetch/update_text.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "tools/cli/print.h"
@@ -39,15 +42,22 @@ std::string steps_text(const UpdateReport& report) {
   block.add("copied", fmt::format("{} in {}", size_text(report.copied_bytes), count_text(report.copies, "piece")));
   block.add("repeated bytes", size_text(report.filled_bytes));
   block.add("new", size_text(report.literal_bytes));
-  block.add("leaf hashes", fmt::format("{}, made of the payload", size_text(report.hash_bytes)));
+  if (report.hash_bytes != 0)
+    block.add("leaf hashes", fmt::format("{}, made of the payload", size_text(report.hash_bytes)));
   return block.text();
+}
+
+Status check_is_free(const std::string& output, bool force) {
+  std::error_code none;
+  if (force || !std::filesystem::exists(std::filesystem::symlink_status(output, none))) return Done{};
+  return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", output)};
 }
 
 Json update_json(std::string_view schema, const UpdateReport& report) {
   Json old = Json::array();
   for (const UpdateContainer& one : report.old) old.push_back(container_json(one));
   return {{"schema", schema},
-          {"update", report.path},
+          {"update", text_or_null(report.path)},
           {"update_bytes", report.update_bytes},
           {"old", std::move(old)},
           {"new", container_json(report.made)},

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "fatctx/base/result.h"
 #include "fatctx/update.h"
 
 namespace fatctx::tools {
@@ -16,6 +17,8 @@ namespace fatctx::tools {
 [[nodiscard]] std::string containers_text(const UpdateReport& report);
 // Returns where the bytes of NEW come from.
 [[nodiscard]] std::string steps_text(const UpdateReport& report);
+// Checks the output before anything is read. Errors: exists, without --force.
+[[nodiscard]] Status check_is_free(const std::string& output, bool force);
 // Returns the members that both commands have.
 [[nodiscard]] Json update_json(std::string_view schema, const UpdateReport& report);
 

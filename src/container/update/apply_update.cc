@@ -168,7 +168,7 @@ class UpdateApplier {
     return bytes.ok() ? std::move(bytes) : Status(in_context(std::move(bytes).error(), olds_[old].path));
   }
 
-  // Returns why a part came out wrong. An old file is not what its table says, or the update lies.
+  // Returns why a part came out wrong. Either an old file differs from its table, or the update is wrong.
   Error why_differs(ByteRange part) const {
     for (std::size_t i = 0; i < olds_.size(); ++i) {
       const auto identity = olds_[i].file->identity();
@@ -248,6 +248,7 @@ Result<ApplyReport> apply_update(const std::string& update, std::span<const std:
                 mapping::PendingFile::create(target, options.overwrite));
   FATCTX_ASSIGN(ApplyReport report, applier.apply(*pending));
   report.path = target;
+  report.update.made.path = target;
   return report;
 }
 

@@ -44,7 +44,7 @@ struct StoredLeafHashes {
 // payload, so an update does not contain them. The hashes of leaf pages are left to the update.
 [[nodiscard]] std::vector<StoredLeafHashes> stored_leaf_hashes(const Toc& toc);
 
-// The committed bytes of a container, with zeros in place of some ranges.
+// The committed bytes of a container, with zeros for some ranges.
 // Threads: every member from any number.
 class UpdateBytes final : public sharing::RecordBytes {
  public:

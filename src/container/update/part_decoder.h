@@ -48,7 +48,7 @@ class PartDecoder {
   ByteView raw_;
   std::uint64_t target_ = 0;
   std::uint64_t steps_left_ = 0;
-  // Of the literal that is being made:
+  // State of the literal that is being made.
   bool first_ = true;
   unsigned before_ = 0;
   unsigned earlier_ = 0;
