@@ -26,6 +26,8 @@ using container::LiteralForm;
 using container::PartDecoder;
 using container::UpdateStep;
 
+constexpr std::uint64_t kLargestPart = std::uint64_t{1} << 16;  // more would take too long
+
 std::byte byte_at(std::uint32_t source, std::uint64_t offset) {
   return static_cast<std::byte>((offset * 131 + source) >> 3);
 }
@@ -73,7 +75,7 @@ std::vector<std::byte> made_by(PartDecoder& decoder, const std::vector<std::uint
 void try_part(fuzz::Input& input) {
   std::vector<std::uint64_t> olds(input.byte() % container::kMaxOldFiles + 1);
   for (std::uint64_t& size : olds) size = input.number(3) + 1;
-  const std::uint64_t size = input.number(3) % (std::uint64_t{1} << 20) + 1;
+  const std::uint64_t size = input.number(3) % kLargestPart + 1;
   container::UpdatePart part = {};
   part.step_count = static_cast<std::uint32_t>(input.number(2));
   const std::uint64_t raw_size = input.number(2);
@@ -136,7 +138,7 @@ void try_file(std::vector<std::byte> bytes) {
     const auto more = update.value().next(part);
     fuzz::require(more.ok(), "what was checked can be read");
     if (!more.value()) return;
-    if (part.made.size > std::uint64_t{1} << 20) return;  // it would take too long
+    if (part.made.size > kLargestPart) return;  // it would take too long
     if (decoder.begin(part.part, part.made, part.coded(), part.raw()).ok()) {
       (void)made_by(decoder, olds, part.made.size);
     }

@@ -9,6 +9,7 @@
 #include "container/sharing/record_bytes.h"
 #include "container/update/step_models.h"
 #include "fatctx/base/result.h"
+#include "fatctx/record.h"
 
 namespace fatctx::container {
 

@@ -10,6 +10,7 @@
 #include "container/update/update_format.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
+#include "fatctx/record.h"
 #include "fatctx/update.h"
 #include "mapping/os_file.h"
 

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -511,6 +514,45 @@ TEST_F(Update, AKillLeavesTheOldFileOrTheNewOne) {
             5)
       << "a name that was given just before the rename";
   RecordProperty("replaced", replaced);
+}
+
+TEST_F(Update, AnOldFileThatChangesMeanwhileIsNoticed) {
+  PackOptions options;
+  options.overwrite = true;
+  Bytes payload = pattern(3 * container::kPartSize, 5);
+  ASSERT_TRUE(is_ok(support::pack({support::plain_record(RecordType::kOpaque, "o", payload)}, old_, options)));
+  payload.erase(payload.begin(), payload.begin() + 512);
+  ASSERT_TRUE(is_ok(support::pack({support::plain_record(RecordType::kOpaque, "o", payload)}, new_, options)));
+  ASSERT_TRUE(is_ok(make()));
+  const Bytes before = read_file(old_);
+  const auto change = [&](const std::function<void()>& how) {
+    bool done = false;
+    return apply({}, {.progress = [&](std::uint64_t bytes, std::uint64_t) {
+                   if (!done && bytes >= container::kPartSize) how();
+                   done = done || bytes >= container::kPartSize;
+                 }});
+  };
+  const auto write_at = [&](std::uint64_t offset) {
+    std::fstream file(old_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file << "changed";
+  };
+  EXPECT_TRUE(fails_with(change([&] { write_at(before.size() / 2 + 1000); }), ErrorCode::kChecksumMismatch, "F26"));
+  write_file(old_, before);
+  EXPECT_TRUE(fails_with(change([&] {
+                           Appender appender = Appender::open(old_, {}).value();
+                           ASSERT_TRUE(
+                               is_ok(appender.add(support::plain_record(RecordType::kOpaque, "x", pattern(9, 1)))));
+                           ASSERT_TRUE(is_ok(appender.commit()));
+                           write_at(before.size() / 2 + 1000);
+                         }),
+                         ErrorCode::kChanged));
+  expect_nothing_published();
+  write_file(old_, before);
+  EXPECT_TRUE(is_ok(change([&] {
+    std::filesystem::remove(old_);
+    write_file(old_, pattern(10, 1));
+  }))) << "a file of that name that comes later is another one";
 }
 
 TEST_F(Update, MemoryDoesNotDependOnTheFile) {

@@ -56,3 +56,83 @@ def test_an_sdk_update_of_three_chips_costs_what_changed(fatctx, versions):
     assert told["update_bytes"] < 0.005 * told["new"]["file_size"]
     assert told["copied_bytes"] > 0.97 * told["new"]["file_size"] - told["filled_bytes"]
     assert not (versions / "update").exists()
+
+
+def beside(name: str, data: bytes):
+    """Returns a `spoil` of a server that also has an update of this name, and no other."""
+
+    def spoil(handler, _wanted, _data):
+        if ".from-" not in handler.path:
+            return False
+        if not handler.path.endswith(name):
+            handler.send_error(404)
+            return True
+        words = handler.headers.get("Range", "")
+        first, last = (int(word) for word in words.removeprefix("bytes=").split("-")) if words else (0, len(data) - 1)
+        last = min(last, len(data) - 1)
+        handler.answer(206 if words else 200, data[first:last + 1], f"bytes {first}-{last}/{len(data)}" if words else None)
+        return True
+
+    return spoil
+
+
+def name_of(fatctx, path: str) -> str:
+    told = json.loads(fatctx("info", path, "--json").stdout)
+    return f".from-{told['uuid']}-{told['generation']}"
+
+
+@pytest.fixture
+def moved(fatctx, tmp_path):
+    """Two versions of which no leaf is equal."""
+    for name, version in (("old", 1), ("new", 2)):
+        (tmp_path / "a.bin").write_bytes(b"x" * 256 * version + binary(version, 3))
+        (tmp_path / "b.bin").write_bytes(b"y" * 256 * version + binary(version, 9))
+        fatctx("pack", "-o", f"{name}.fatctx", "--name", "m", "--binary", "a.bin@htp:SM8550", "--binary", "b.bin@htp:SM8750", "--force")
+    fatctx("delta", "old.fatctx", "new.fatctx", "-o", "new.update")
+    return tmp_path
+
+
+def test_a_fetch_takes_the_update_that_lies_beside_the_source(fatctx, moved, serve):
+    server = serve(moved / "new.fatctx")
+    update = (moved / "new.update").read_bytes()
+    server.spoil = beside(name_of(fatctx, "old.fatctx"), update)
+    arguments = ("fetch", server.url, "--all", "--from", "old.fatctx", "-o", "got.fatctx", "--json")
+    planned = json.loads(fatctx(*arguments, "--dry-run").stdout)
+    assert planned["update"].endswith(name_of(fatctx, "old.fatctx")) and planned["more_bytes"] == len(update)
+    server.requests.clear()
+    told = json.loads(fatctx(*arguments).stdout)
+    new = (moved / "new.fatctx").read_bytes()
+    assert (moved / "got.fatctx").read_bytes() == new
+    assert told["update_bytes"] == len(update) < 0.02 * len(new) and told["reused_bytes"] == told["needed_bytes"]
+    assert told["requests"] == len(server.requests) <= 10
+    assert sorted(path.name for path in moved.glob("got*")) == ["got.fatctx"]
+
+
+def test_a_device_gets_its_part_by_an_update(fatctx, moved, serve):
+    server = serve(moved / "new.fatctx")
+    server.spoil = beside(name_of(fatctx, "old.fatctx"), (moved / "new.update").read_bytes())
+    told = json.loads(fatctx("fetch", server.url, "--device", "SM8550", "--from", "old.fatctx", "-o", "part.fatctx", "--json").stdout)
+    assert told["update"] and told["reused_bytes"] == told["needed_bytes"]
+    fatctx("verify", "part.fatctx", exits=6)
+
+
+def test_an_update_from_a_path_and_one_that_lies(fatctx, moved):
+    name = "new.fatctx" + name_of(fatctx, "old.fatctx")
+    (moved / "new.update").rename(moved / name)
+    arguments = ("fetch", "new.fatctx", "--all", "--from", "old.fatctx", "-o", "got.fatctx", "--json", "--force")
+    assert json.loads(fatctx(*arguments).stdout)["update"] == name
+    # An update that makes another file: its leaves are not those of the source, which are fetched.
+    for number, chip in enumerate(("a", "b")):
+        (moved / f"{chip}.bin").write_bytes(binary(1, 50 + number) + b"another")
+    fatctx("pack", "-o", "third.fatctx", "--name", "m", "--binary", "a.bin@htp:SM8550", "--binary", "b.bin@htp:SM8750")
+    fatctx("delta", "old.fatctx", "third.fatctx", "-o", "lie", "--force")
+    whole = (moved / "lie").read_bytes()
+    if len(whole) < (moved / "new.fatctx").stat().st_size:
+        (moved / name).write_bytes(whole)
+    fatctx(*arguments)
+    assert (moved / "got.fatctx").read_bytes() == (moved / "new.fatctx").read_bytes()
+    (moved / name).write_bytes(b"FATCTXU\n damaged")
+    done = fatctx(*arguments)
+    assert "is not used" in done.stderr and json.loads(done.stdout)["update"] is None
+    assert (moved / "got.fatctx").read_bytes() == (moved / "new.fatctx").read_bytes()
+    assert sorted(path.name for path in moved.glob("got*")) == ["got.fatctx"]
