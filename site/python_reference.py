@@ -15,7 +15,7 @@ TITLES = {
     "errors": "Error codes", "fetch": "Fetch a part", "facts": "Hashes, sizes and abilities", "import_tensors": "Import weights", "load": "Load any file",
     "load_list": "Load a list of files", "memory": "Pages of a record", "model": "Models and sessions", "observe": "Metrics, profile and trace",
     "pack": "Pack", "records": "Records and descriptions", "repair": "Repair", "rewrite": "Rewrite", "select": "Selection",
-    "sharing": "Shared bytes", "signature": "Keys and signatures", "views": "Views", "module": "The package",
+    "sharing": "Shared bytes", "signature": "Keys and signatures", "update": "Updates", "views": "Views", "module": "The package",
 }
 
 

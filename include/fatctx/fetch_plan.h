@@ -77,6 +77,10 @@ class FetchPlan {
   //         signature_bad, rollback, not_found (a record), no_match (a device), changed (with `more`: the source has
   //         another generation), invalid_argument (bytes behind the end of the source), no_space, io.
   [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
+  // Copies equal leaves of a further container that is here, as those of FetchOptions::seeds: one that an update made,
+  // for example. Errors: operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space,
+  // io.
+  [[nodiscard]] Status use(const std::string& seed);
   [[nodiscard]] const FetchReport& report() const noexcept;
 
   // Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.

@@ -24,6 +24,7 @@
 #include "select.h"
 #include "sharing.h"
 #include "signature.h"
+#include "update.h"
 #include "views.h"
 
 NB_MODULE(_core, module) {
@@ -46,6 +47,7 @@ NB_MODULE(_core, module) {
   fatctx::python::bind_pack(module);
   fatctx::python::bind_append(module);
   fatctx::python::bind_fetch(module);
+  fatctx::python::bind_update(module);
   fatctx::python::bind_rewrite(module);
   fatctx::python::bind_dlc(module);
   fatctx::python::bind_import_tensors(module);

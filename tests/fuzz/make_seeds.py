@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
 import dlc_archive  # noqa: E402
+import update_file  # noqa: E402
 
 GOLDEN = HERE.parent / "golden" / "v1"
 
@@ -1405,9 +1406,54 @@ def writers() -> Seeds:
     return seeds
 
 
+def update() -> Seeds:
+    step = update_file.Step
+    copy, literal, fill = update_file.COPY, update_file.LITERAL, update_file.FILL
+    steps = [step(literal, 10, data=b"a new head"), step(copy, 300, source=1, distance=256), step(fill, 90, byte=7),
+             step(copy, 100, source=2, distance=-400 & update_file.WORD),
+             step(literal, 4, form=update_file.DIFFERENCE, data=b"\x00\x01\x00\x00"),
+             step(copy, 200, source=2, distance=-400 & update_file.WORD), step(copy, 64, source=0, distance=-700 & update_file.WORD),
+             step(literal, 20, form=update_file.RAW, data=bytes(range(20)))]
+    size = sum(one.size for one in steps)
+
+    def part(which: list, made: int, olds: tuple[int, ...] = (4096, 4096), raw_more: int = 0) -> bytes:
+        coded, raw = update_file.part(which)
+        head = bytes([2, len(olds) - 1]) + b"".join((one - 1).to_bytes(3, "little") for one in olds)
+        return head + struct.pack("<I", made - 1)[:3] + struct.pack("<HH", len(which), len(raw) + raw_more) + coded + raw
+
+    def file(which: list, made: int, version: int = 1, olds: int = 2, more: bytes = b"") -> bytes:
+        coded, raw = update_file.part(which)
+        head = b"FATCTXU\n" + struct.pack("<HHI", version, olds, 0)
+        names = b"".join(bytes([k]) * 16 + struct.pack("<QQ", k, 4096 if k else made) + bytes(16) for k in range(olds + 1))
+        return head + names + bytes(16) + struct.pack("<IIII", len(which), len(coded), len(raw), 0) + bytes(32) + coded + raw + more
+
+    whole = file(steps, size)
+    return {
+        "steps": part(steps, size),
+        "steps-for-more": part(steps, size + 1),
+        "steps-for-less": part(steps, size - 1),
+        "old-too-short": part(steps, size, (300, 300)),
+        "old-not-named": part(steps, size, (4096,)),
+        "copy-of-itself": part([step(fill, 5, byte=1), step(copy, 6, source=0, distance=-5 & update_file.WORD)], 11),
+        "copy-that-wraps": part([step(copy, 64, source=1, distance=1 << 63)], 64),
+        "empty-step": part([step(fill, 0, byte=1)], 1),
+        "huge-step": part([step(fill, 1 << 63, byte=1)], 1),
+        "raw-missing": part([step(literal, 20, form=update_file.RAW)], 20, raw_more=0),
+        "file": b"\x01" + whole,
+        "file-wrong-hashes": b"\x00" + whole,
+        "file-cut": b"\x01" + whole[:-5],
+        "file-longer": b"\x01" + file(steps, size, more=b"x"),
+        "file-of-another-version": b"\x01" + file(steps, size, version=2),
+        "file-of-two-parts": b"\x01" + file([step(fill, 1 << 24, byte=1)], (1 << 24) + 1),
+        "file-of-petabytes": b"\x01" + file([step(fill, 1 << 24, byte=1)], 1 << 47),
+        "file-of-nothing": b"\x01" + file([], 0),
+        "magic": b"\x00FATCTXU\n",
+    }
+
+
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
                                             dlc_layout, gguf, irpa, lz4, manifest, qnn_json, recipe, safetensors,
-                                            tensor_table, toc, words, writers)}
+                                            tensor_table, toc, update, words, writers)}
 
 
 def main() -> None:

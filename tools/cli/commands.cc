@@ -25,6 +25,8 @@ const std::vector<CommandHook>& command_hooks() {
       {"verify", add_verify},
       {"repair", add_repair},
       {"fetch", add_fetch},
+      {"delta", add_delta},
+      {"apply", add_apply},
       {"diff", add_diff},
       {"report", add_report},
       {"extract", add_extract},

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fatctx/container.h"
 #include "fatctx/fetch_plan.h"
+#include "fatctx/update.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output_place.h"
@@ -53,6 +55,8 @@ struct Fetched {
   std::uint64_t more_requests = 0;  // that a dry run did not make
   std::uint64_t more_bytes = 0;
   bool whole_file = false;  // the server sends no ranges
+  std::string update;       // beside the source, which brought the bytes; empty: none
+  std::uint64_t update_bytes = 0;
   bool dry_run = false;
 };
 
@@ -83,15 +87,15 @@ Result<FetchOptions> plan_options(const FetchFlags& flags) {
   return options;
 }
 
-// A copy of the whole file, for a server that sends no ranges. Removed at the end.
-class WholeCopy {
+// A file for the time of a fetch: the whole source, for a server that sends no ranges; an update, and what it makes.
+class TemporaryFile {
  public:
-  WholeCopy() = default;
-  ~WholeCopy() {
+  TemporaryFile() = default;
+  ~TemporaryFile() {
     if (!path_.empty()) (void)std::remove(path_.c_str());
   }
-  WholeCopy(const WholeCopy&) = delete;
-  WholeCopy& operator=(const WholeCopy&) = delete;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
   void own(std::string path) { path_ = std::move(path); }
 
  private:
@@ -104,6 +108,67 @@ Status check_size(const FetchFlags& flags, std::uint64_t size) {
                                                       size_text(size), size_text(flags.most_bytes))};
 }
 
+// An update from an old file that is here, beside the source.
+struct BesideSource {
+  std::string name;  // empty: none that costs less
+  std::uint64_t size = 0;
+};
+
+// Asks for an update from each of the old files, and returns one that is smaller than what is missing.
+BesideSource update_beside(const std::string& source, const std::vector<std::string>& olds, std::uint64_t missing,
+                           const HttpOptions& http, Fetched& fetched) {
+  for (const std::string& old : olds) {
+    const auto opened = Container::open(old);
+    if (!opened.ok()) continue;
+    const auto state = opened.value().report();
+    if (!state.ok()) continue;
+    const std::string name = fmt::format("{}.from-{}-{}", source, state.value().uuid, state.value().generation);
+    auto update = is_url(source) ? open_http_source(name, http) : open_file_source(name);
+    if (is_url(source)) ++fetched.requests;
+    if (update.ok() && update.value()->size() < missing) return {name, update.value()->size()};
+  }
+  return {};
+}
+
+// Makes the new file by an update beside the source, as a file whose leaves the plan takes. So nothing depends on what
+// the update makes. Whatever fails is a note: the leaves come from the source then.
+void take_update(const FetchFlags& flags, const std::vector<std::string>& olds, FetchPlan& plan,
+                 const HttpOptions& http, Fetched& fetched) {
+  constexpr std::uint64_t kWorthARequest = std::uint64_t{128} << 10U;
+  if (plan.stage() != FetchStage::kPayload || olds.empty() || plan.missing_bytes() <= kWorthARequest) return;
+  const BesideSource found = update_beside(flags.source, olds, plan.missing_bytes(), http, fetched);
+  if (found.name.empty()) return;
+  if (fetched.dry_run) {
+    fetched.update = found.name;
+    fetched.update_bytes = found.size;
+    return;
+  }
+  TemporaryFile downloaded;
+  TemporaryFile made;
+  const auto done = [&]() -> Status {
+    std::string update = found.name;
+    if (is_url(found.name)) {
+      update = flags.out + ".update";
+      FATCTX_TRY(download_whole(found.name, update, found.size, http));
+      downloaded.own(update);
+      ++fetched.requests;
+    } else if (update.starts_with("file://")) {
+      update = update.substr(std::string_view("file://").size());
+    }
+    ProgressLine line("apply the update");
+    const std::string path = flags.out + ".updated";
+    FATCTX_TRY(apply_update(update, olds, path, {.progress = line.callback(), .cancel = http.cancel}));
+    made.own(path);
+    return plan.use(path);
+  }();
+  if (done.ok()) {
+    fetched.update = found.name;
+    fetched.update_bytes = found.size;
+  } else {
+    print_note(escaped(fmt::format("note: the update {} is not used: {}", found.name, to_text(done.error()))));
+  }
+}
+
 Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   FATCTX_ASSIGN(FetchOptions options, plan_options(flags));
   if (std::filesystem::exists(flags.out) && !flags.force && !flags.more) {
@@ -114,7 +179,7 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   FATCTX_TRY(check_is_no_input(flags.out, {{"source", is_url(flags.source) ? "" : flags.source}}));
   Fetched fetched;
   fetched.dry_run = flags.dry_run;
-  WholeCopy copy;
+  TemporaryFile copy;
   auto source = is_url(flags.source) ? open_http_source(flags.source, http) : open_file_source(flags.source);
   if (!source.ok() && source.error().code == ErrorCode::kUnsupported && is_url(flags.source) && !flags.require_ranges &&
       !flags.dry_run) {
@@ -130,23 +195,33 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   FATCTX_TRY(check_size(flags, source.value()->size()));
   const bool resumed = std::filesystem::exists(flags.out + ".fetching");
   if (flags.dry_run) options.overwrite = true;
+  const std::vector<std::string> seeds = options.seeds;
   FATCTX_ASSIGN(FetchPlan plan, FetchPlan::begin(flags.out, source.value()->size(), std::move(options)));
   ProgressLine line("fetch");
-  const FetchStage last = flags.dry_run ? FetchStage::kPayload : FetchStage::kDone;
-  auto run = run_plan(plan, *source.value(), last, [&] {
+  const auto progressed = [&] {
     const std::uint64_t needed = plan.report().needed_bytes;
     if (plan.stage() == FetchStage::kPayload) line.bytes(needed - plan.missing_bytes(), needed);
-  });
+  };
+  auto run = run_plan(plan, *source.value(), FetchStage::kPayload, progressed);
+  if (run.ok()) {
+    take_update(flags, seeds, plan, http, fetched);
+    run = run_plan(plan, *source.value(), flags.dry_run ? FetchStage::kPayload : FetchStage::kDone, progressed);
+  }
   if (!run.ok()) {
     if (!resumed && plan.stage() < FetchStage::kPayload) plan.discard();  // nothing of value came
     Error error = std::move(run).error();
     return error.message.starts_with(flags.source) ? std::move(error) : in_context(std::move(error), flags.source);
   }
-  fetched.requests = source.value()->requests();
+  fetched.requests += source.value()->requests();
   if (flags.dry_run) {
-    for (const ByteRange& range : plan.wanted()) {
-      ++fetched.more_requests;
-      fetched.more_bytes += range.size;
+    if (!fetched.update.empty()) {
+      fetched.more_requests = 1;
+      fetched.more_bytes = fetched.update_bytes;
+    } else {
+      for (const ByteRange& range : plan.wanted()) {
+        ++fetched.more_requests;
+        fetched.more_bytes += range.size;
+      }
     }
     fetched.report = plan.report();
     if (!resumed) plan.discard();
@@ -170,6 +245,9 @@ std::string fetched_text(const Fetched& fetched) {
   }
   if (report.reused_bytes != 0)
     text += fmt::format("{} came from files that are here\n", size_text(report.reused_bytes));
+  if (!fetched.update.empty()) {
+    text += fmt::format("{} of an update: {}\n", size_text(fetched.update_bytes), escaped(fetched.update));
+  }
   text += fmt::format("{} fetched in {}\n", size_text(report.fetched_bytes), count_text(fetched.requests, "request"));
   if (fetched.dry_run) {
     text += fmt::format("{} more would be fetched in {}; nothing was written\n", size_text(fetched.more_bytes),
@@ -191,6 +269,8 @@ std::string fetched_json(const Fetched& fetched) {
                     {"fetched_bytes", report.fetched_bytes},
                     {"requests", fetched.requests},
                     {"whole_file", fetched.whole_file},
+                    {"update", text_or_null(fetched.update)},
+                    {"update_bytes", fetched.update_bytes},
                     {"dry_run", fetched.dry_run},
                     {"more_bytes", fetched.more_bytes},
                     {"more_requests", fetched.more_requests},

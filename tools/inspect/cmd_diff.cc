@@ -1,12 +1,14 @@
 // fatctx diff: compares two containers, or a container and a DLC; and models, with each other or with a container.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "fatctx/container.h"
 #include "fatctx/diff.h"
+#include "fatctx/update.h"
 #include "tools/cli/command.h"
 #include "tools/cli/made_flag.h"
 #include "tools/cli/print.h"
@@ -23,6 +25,7 @@ struct DiffFlags {
   std::string before;
   std::string after;
   std::uint64_t max_made_bytes = 0;
+  bool update = false;
   bool json = false;
 };
 
@@ -148,9 +151,20 @@ Result<std::string> name_of_model(const std::string& path, const OpenOptions& op
   return description.name;
 }
 
+// Returns a line with the size of an update from one container to the other.
+Result<std::string> update_text(const DiffFlags& flags) {
+  ProgressLine line("measure the update");
+  FATCTX_ASSIGN(const UpdateReport update,
+                measure_update(std::vector{flags.before}, flags.after, {.progress = line.callback()}));
+  return fmt::format("an update from the first to the second takes {} (`fatctx delta`)\n",
+                     size_text(update.update_bytes));
+}
+
 Result<ExitCode> run_diff(const DiffFlags& flags) {
   const OpenOptions options{.max_made_bytes = flags.max_made_bytes};
   if (is_model_file(flags.before) || is_model_file(flags.after)) {
+    if (flags.update)
+      return Error{ErrorCode::kInvalidArgument, "--update is about containers: leave it out for models"};
     FATCTX_ASSIGN(const ModelDiff found, diff_models(flags.before, flags.after, options));
     print_result(flags.json ? json_text(model_diff_json(found)) : model_diff_text(found, result_columns()));
     return found.differences.empty() ? ExitCode::kOk : ExitCode::kCheckFailed;
@@ -162,11 +176,19 @@ Result<ExitCode> run_diff(const DiffFlags& flags) {
   }
   FATCTX_ASSIGN(const OpenedOrPacked before, open_or_pack(flags.before, options, name));
   FATCTX_ASSIGN(const OpenedOrPacked after, open_or_pack(flags.after, options, name));
-  ProgressLine line("compare");
-  FATCTX_ASSIGN(DiffReport report, diff(before.container, after.container, line.callback()));
+  DiffReport report;
+  {
+    ProgressLine line("compare");
+    FATCTX_ASSIGN(report, diff(before.container, after.container, line.callback()));
+  }
   report.before.path = flags.before;
   report.after.path = flags.after;
-  print_result(flags.json ? to_json(report) + "\n" : report_text(report));
+  std::string text = flags.json ? to_json(report) + "\n" : report_text(report);
+  if (flags.update && !report.same()) {
+    FATCTX_ASSIGN(const std::string line_of_update, update_text(flags));
+    text += line_of_update;
+  }
+  print_result(text);
   return report.same() ? ExitCode::kOk : ExitCode::kCheckFailed;
 }
 
@@ -184,7 +206,9 @@ void add_diff(CLI::App& app, Outcome& outcome) {
       ->required();
   command->add_option("AFTER", flags->after, "Another one")->required();
   add_made_limit(*command, flags->max_made_bytes);
-  command->add_flag("--json", flags->json, "Print JSON (schema fatctx.diff/1; of models fatctx.model_diff/1)");
+  command->add_flag("--update", flags->update, "Also say how large an update is, as `fatctx delta --dry-run`");
+  command->add_flag("--json", flags->json, "Print JSON (schema fatctx.diff/1; of models fatctx.model_diff/1)")
+      ->excludes("--update");
   command->callback([flags, &outcome] { outcome.finish(run_diff(*flags)); });
 }
 

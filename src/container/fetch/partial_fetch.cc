@@ -79,6 +79,15 @@ Status PartialFetch::add_seed(std::unique_ptr<mapping::OsFile> file) {
   return Done{};
 }
 
+Status PartialFetch::take_leaves_of(std::unique_ptr<mapping::OsFile> file) {
+  std::vector<Seed> seeds;
+  FATCTX_ASSIGN(Seed seed, open_seed(std::move(file)));
+  seeds.push_back(std::move(seed));
+  FATCTX_ASSIGN(const std::uint64_t taken, take_from_seeds(seeds, *wanted_));
+  report_.reused_bytes += taken;
+  return advance();
+}
+
 Status PartialFetch::take(std::uint64_t offset, ByteView bytes) {
   if (!within({offset, bytes.size()}, source_size_)) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("bytes {:#x} to {:#x} are not of a source of {} bytes",

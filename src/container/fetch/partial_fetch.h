@@ -46,6 +46,9 @@ class PartialFetch {
   [[nodiscard]] const FetchReport& report() const noexcept { return report_; }
   // Adds a container whose leaves may be copied. Errors: those of open_seed. Requires: the stage is kHeader.
   [[nodiscard]] Status add_seed(std::unique_ptr<mapping::OsFile> file);
+  // Copies leaves of a further container now. Errors: those of open_seed; io, no_space. Requires: the stage is
+  // kPayload.
+  [[nodiscard]] Status take_leaves_of(std::unique_ptr<mapping::OsFile> file);
   // Takes bytes of the source at `offset`. Goes on to the next stage when this one has all of its bytes.
   // Errors: checksum_mismatch (the bytes are not the container's, or not there at the source), those of parse_header,
   // parse_toc, check_trust and of `choose`; io, no_space.

@@ -164,6 +164,19 @@ std::vector<ByteRange> FetchPlan::wanted() const {
 
 std::uint64_t FetchPlan::missing_bytes() const noexcept { return impl_->fetch->missing().bytes(); }
 Status FetchPlan::take(std::uint64_t offset, ByteView bytes) { return impl_->fetch->take(offset, bytes); }
+
+Status FetchPlan::use(const std::string& seed) {
+  if (stage() != FetchStage::kPayload) {
+    return Error{ErrorCode::kOperationNotPermitted,
+                 fmt::format("{}: leaves are taken from another file in the stage \"payload\"; this is \"{}\"",
+                             impl_->path, fetch_stage_name(stage()))};
+  }
+  auto file = mapping::open_for_reading(seed);
+  if (!file.ok()) return in_context(std::move(file).error(), seed);
+  auto taken = impl_->fetch->take_leaves_of(std::move(file).value());
+  return taken.ok() ? std::move(taken) : Status(in_context(std::move(taken).error(), seed));
+}
+
 const FetchReport& FetchPlan::report() const noexcept { return impl_->fetch->report(); }
 Status FetchPlan::publish() { return impl_->fetch->publish(); }
 void FetchPlan::discard() noexcept { impl_->fetch->discard(); }

@@ -3,7 +3,7 @@
 # LIB_FUZZING_ENGINE, SRC, WORK and OUT. Each target gets its seeds as NAME_seed_corpus.zip.
 
 TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout gguf irpa lz4 manifest qnn_json
-  recipe safetensors tensor_table toc words writers"
+  recipe safetensors tensor_table toc update words writers"
 
 # The distribution's libraries use libstdc++, and a program cannot use both standard libraries.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"

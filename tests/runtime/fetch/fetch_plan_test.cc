@@ -443,5 +443,28 @@ TEST_F(Fetch, SurvivesAnEndAtAnyMoment) {
   EXPECT_EQ(bytes_of(target_), bytes_of(source_));
 }
 
+TEST_F(Fetch, LeavesOfAFurtherFileAreTakenInTheMiddle) {
+  const std::string bytes = bytes_of(source_);
+  const std::string other = folder_ / "other.fatctx";
+  pack(other, 2);
+  FetchOptions options;
+  options.all = true;
+  FetchPlan plan = FetchPlan::begin(target_, bytes.size(), options).value();
+  EXPECT_TRUE(fails_with(plan.use(other), ErrorCode::kOperationNotPermitted)) << "before the leaf hashes are there";
+  while (plan.stage() != FetchStage::kPayload) {
+    const ByteRange range = plan.wanted().front();
+    ASSERT_TRUE(is_ok(plan.take(range.offset, view_of(bytes.substr(range.offset, range.size)))));
+  }
+  const std::uint64_t missing = plan.missing_bytes();
+  ASSERT_TRUE(is_ok(plan.use(other)));
+  EXPECT_LT(plan.missing_bytes(), missing / 4) << "one leaf of the weights and one binary differ";
+  EXPECT_EQ(plan.report().reused_bytes, missing - plan.missing_bytes());
+  EXPECT_TRUE(fails_with(plan.use(folder_ / "none"), ErrorCode::kNotFound));
+  ASSERT_TRUE(is_ok(plan.use(source_)));
+  EXPECT_EQ(plan.stage(), FetchStage::kDone);
+  ASSERT_TRUE(is_ok(plan.publish()));
+  EXPECT_EQ(bytes_of(target_), bytes);
+}
+
 }  // namespace fetch_plan_test
 }  // namespace fatctx

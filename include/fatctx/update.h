@@ -1,0 +1,101 @@
+// Updates: a small file that makes one state of a container from others that a device has already.
+//
+// An update says how each byte of NEW comes out: copies of bytes of the OLD files at any offset, repeated bytes, and
+// the rest, compressed. So it costs what changed, even if everything moved. NEW comes out bit for bit, with its table,
+// its hashes and its signature (docs/update_format.md).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/keys.h"
+#include "fatctx/progress.h"
+
+namespace fatctx {
+
+// A state of a container that an update names.
+struct UpdateContainer {
+  std::string path = {};  // empty if it is not known
+  std::string uuid = {};  // hexadecimal with dashes
+  std::uint64_t generation = 0;
+  std::uint64_t file_size = 0;
+};
+
+struct UpdateReport {
+  std::string path = {};  // of the update; empty if it was only measured
+  std::uint64_t update_bytes = 0;
+  UpdateContainer made = {};              // NEW
+  std::vector<UpdateContainer> old = {};  // in the order of the update
+  std::uint64_t copies = 0;
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t filled_bytes = 0;   // of repeated bytes
+  std::uint64_t literal_bytes = 0;  // before their compression
+  std::uint64_t hash_bytes = 0;     // leaf hashes, which follow from the payload and are not in the update
+};
+
+struct MakeUpdateOptions {
+  bool overwrite = false;     // replace the update if it exists
+  std::uint32_t threads = 0;  // 0: the number of processors, at most 8; the update is the same for any number
+  Progress progress = {};     // of each pass: the checks, the index of OLD, the search in NEW
+  const std::atomic<bool>* cancel = nullptr;  // true: stop with `cancelled`
+};
+
+// Writes an update that makes the container `newer` from the containers `old`, 1 to 16 of them. It needs all of them to
+// be applied. Reads their newest generations, and checks every leaf first. `old` may be partial containers: bytes that
+// are not present are not used. The update appears whole or not at all.
+//
+// Memory: at most 0.36 bytes for each byte of `old` and for each byte that is new, 6 MiB a thread, and 48 MiB. Time:
+// linear in the sizes.
+//
+// Errors: invalid_argument (no `old`, too many, the same one twice, or the same as `newer`), not_present (`newer` is
+//         partial), checksum_mismatch (one of them is damaged), trailing_data (`newer` ends in an append that was not
+//         committed), limit_exceeded (`newer` would be refused for its size, see apply_update()), exists, changed (one
+//         of them was written to meanwhile), cancelled, no_space, io; those of opening a container.
+[[nodiscard]] Result<UpdateReport> make_update(std::span<const std::string> old, const std::string& newer,
+                                               const std::string& target, const MakeUpdateOptions& options = {});
+// Does the same, and writes nothing. Errors: the same, except for those of writing.
+[[nodiscard]] Result<UpdateReport> measure_update(std::span<const std::string> old, const std::string& newer,
+                                                  const MakeUpdateOptions& options = {});
+
+// Reads and checks a whole update file. Returns what it needs and makes; `path` of the containers is empty, and what
+// only the steps say is 0. Memory: 1 MiB.
+// Errors: bad_magic, unsupported, malformed, truncated, trailing_data, checksum_mismatch, not_found, io.
+[[nodiscard]] Result<UpdateReport> read_update(const std::string& path);
+
+struct ApplyUpdateOptions {
+  bool overwrite = false;  // replace `target` if it exists; it may be one of `old`
+  // As in OpenOptions, for NEW. Nothing is published unless they are satisfied.
+  std::vector<PublicKey> trusted_keys = {};
+  std::uint64_t minimum_generation = 0;
+  // Most bytes that NEW may have. 0: 64 MiB, and 16 times the bytes of `old` and of the update together.
+  std::uint64_t max_made_bytes = 0;
+  Progress progress = {};  // bytes of NEW: as they are written, then as they are checked
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct ApplyReport {
+  std::string path;                 // NEW
+  UpdateReport update;              // the update, and where the bytes came from; `old` has the paths that were used
+  bool signature_verified = false;  // as OpenReport::signature_verified
+};
+
+// Makes NEW at `target` from the containers at the paths `old`, in any order; more than the update needs do no harm.
+// Checks the whole update and the names of the old files before it writes anything. Writes beside `target`, checks the
+// hash of every part and every leaf of NEW, and publishes by rename. A crash leaves the old files and `target` as they
+// were. `old` may be partial containers if they have all bytes that the update copies.
+//
+// Memory: at most 64 MiB, and the tables of contents. Time: linear in the size of NEW.
+//
+// Errors: changed (none of `old` is a file that the update needs; or one was written to meanwhile), not_present (bytes
+//         that are needed; names the record), checksum_mismatch (the update, an old file or NEW is damaged), malformed
+//         and others of read_update(), limit_exceeded, signature_missing, signature_bad, rollback, exists, locked,
+//         not_regular_file, cancelled, commit_unknown, no_space, io; those of opening a container. Except for
+//         commit_unknown, `target` is unchanged.
+[[nodiscard]] Result<ApplyReport> apply_update(const std::string& update, std::span<const std::string> old,
+                                               const std::string& target, const ApplyUpdateOptions& options = {});
+
+}  // namespace fatctx

@@ -1,0 +1,149 @@
+#include "fatctx/update.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "container.h"
+#include "errors.h"
+#include "progress.h"
+#include "records.h"
+#include "signature.h"
+#include "update.h"
+
+namespace fatctx::python {
+namespace {
+
+void bind_reports(nb::module_& module) {
+  nb::class_<UpdateContainer>(module, "UpdateContainer", "A state of a container that an update needs or makes.")
+      .def_prop_ro(
+          "path", [](const UpdateContainer& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
+          "Path of the file; empty if it is not known.")
+      .def_ro("uuid", &UpdateContainer::uuid)
+      .def_ro("generation", &UpdateContainer::generation)
+      .def_ro("file_size", &UpdateContainer::file_size, "Size of the file, up to its committed end.")
+      .def("__repr__", [](const UpdateContainer& self) {
+        return fmt::format("<fatctx.UpdateContainer generation {} of {}>", self.generation, self.uuid);
+      });
+  nb::class_<UpdateReport>(module, "UpdateReport",
+                           "An update: its size, and where the bytes of the new file come from.")
+      .def_prop_ro(
+          "path", [](const UpdateReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
+          "Path of the update; empty if it was only measured.")
+      .def_ro("update_bytes", &UpdateReport::update_bytes, "Size of the update.")
+      .def_ro("made", &UpdateReport::made, "The new container.")
+      .def_ro("old", &UpdateReport::old, "The old containers, in the order of the update.")
+      .def_ro("copies", &UpdateReport::copies)
+      .def_ro("copied_bytes", &UpdateReport::copied_bytes, "Bytes of the new file that exist already.")
+      .def_ro("filled_bytes", &UpdateReport::filled_bytes, "Bytes of the new file that repeat one byte.")
+      .def_ro("literal_bytes", &UpdateReport::literal_bytes, "Bytes that the update holds, before compression.")
+      .def_ro("hash_bytes", &UpdateReport::hash_bytes, "Leaf hashes, which are made of the payload.")
+      .def("__repr__", [](const UpdateReport& self) {
+        return fmt::format("<fatctx.UpdateReport {} bytes for a file of {}>", self.update_bytes, self.made.file_size);
+      });
+  nb::class_<ApplyReport>(module, "ApplyReport", "Result of apply_update().")
+      .def_prop_ro(
+          "path", [](const ApplyReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
+          "Path of the new file.")
+      .def_ro("update", &ApplyReport::update, "The update, with the paths of the files that were used.")
+      .def_ro("signature_verified", &ApplyReport::signature_verified)
+      .def("__repr__", [](const ApplyReport& self) {
+        return fmt::format("<fatctx.ApplyReport generation {} of {}>", self.update.made.generation,
+                           self.update.made.uuid);
+      });
+}
+
+MakeUpdateOptions make_options(bool overwrite, std::uint32_t threads, ProgressCall& call) {
+  MakeUpdateOptions options;
+  options.overwrite = overwrite;
+  options.threads = threads;
+  options.progress = call.callback();
+  return options;
+}
+
+}  // namespace
+
+void bind_update(nb::module_& module) {
+  bind_reports(module);
+  module.def(
+      "make_update",
+      [](const nb::iterable& old, nb::handle new_file, nb::handle target, bool overwrite, std::uint32_t threads,
+         nb::object progress) {
+        const std::vector<std::string> olds = paths_from(old);
+        const std::string newer = path_from(new_file);
+        const std::string path = path_from(target);
+        ProgressCall call(std::move(progress));
+        const MakeUpdateOptions options = make_options(overwrite, threads, call);
+        return call.run([&] { return make_update(olds, newer, path, options); });
+      },
+      nb::arg("old"), nb::arg("new"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false,
+      nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def make_update(old: typing.Iterable[str | bytes | os.PathLike], new: str | bytes | os.PathLike, "
+              "target: str | bytes | os.PathLike, *, overwrite: bool = False, threads: int = 0, progress: "
+              "typing.Callable[[int, int], object] | None = None) -> UpdateReport"),
+      "Writes an update that makes the container `new` from the containers `old`, 1 to 16 of them: copies of bytes at\n"
+      "any offset, and what changed. It checks every leaf of all of them first. The update appears whole or not at "
+      "all.\n\n"
+      "progress: progress(done_bytes, total_bytes) of each pass: the checks, the index, the search.\n"
+      "Raises InvalidArgument, NotPresent (`new` is partial), ChecksumMismatch (one is damaged), Exists, Changed,\n"
+      "LimitExceeded, NoSpace, Io, and what open() raises.");
+  module.def(
+      "measure_update",
+      [](const nb::iterable& old, nb::handle new_file, std::uint32_t threads, nb::object progress) {
+        const std::vector<std::string> olds = paths_from(old);
+        const std::string newer = path_from(new_file);
+        ProgressCall call(std::move(progress));
+        const MakeUpdateOptions options = make_options(false, threads, call);
+        return call.run([&] { return measure_update(olds, newer, options); });
+      },
+      nb::arg("old"), nb::arg("new"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::sig("def measure_update(old: typing.Iterable[str | bytes | os.PathLike], new: str | bytes | os.PathLike, *, "
+              "threads: int = 0, progress: typing.Callable[[int, int], object] | None = None) -> UpdateReport"),
+      "Does what make_update() does, and writes nothing.");
+  module.def(
+      "read_update",
+      [](nb::handle file) {
+        const std::string path = path_from(file);
+        return take(without_gil([&] { return read_update(path); }));
+      },
+      nb::arg("file"), nb::sig("def read_update(file: str | bytes | os.PathLike) -> UpdateReport"),
+      "Reads and checks a whole update, and returns what it needs and makes. What only its steps say is 0.");
+  module.def(
+      "apply_update",
+      [](nb::handle update, const nb::iterable& old, nb::handle target, bool overwrite, nb::object trusted_keys,
+         std::uint64_t minimum_generation, std::uint64_t max_made_bytes, nb::object progress) {
+        const std::string path = path_from(update);
+        const std::vector<std::string> olds = paths_from(old);
+        const std::string made = path_from(target);
+        ProgressCall call(std::move(progress));
+        ApplyUpdateOptions options;
+        options.overwrite = overwrite;
+        options.trusted_keys = trusted_keys_from(trusted_keys);
+        options.minimum_generation = minimum_generation;
+        options.max_made_bytes = max_made_bytes;
+        options.progress = call.callback();
+        return call.run([&] { return apply_update(path, olds, made, options); });
+      },
+      nb::arg("update"), nb::arg("old"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false,
+      nb::arg("trusted_keys") = nb::none(), nb::arg("minimum_generation") = 0, nb::arg("max_made_bytes") = 0,
+      nb::arg("progress") = nb::none(),
+      nb::sig("def apply_update(update: str | bytes | os.PathLike, old: typing.Iterable[str | bytes | os.PathLike], "
+              "target: str | bytes | os.PathLike, *, overwrite: bool = False, trusted_keys: typing.Iterable[PublicKey] "
+              "| None = None, minimum_generation: int = 0, max_made_bytes: int = 0, progress: "
+              "typing.Callable[[int, int], object] | None = None) -> ApplyReport"),
+      "Makes the new container at `target`, bit for bit, from the old ones, in any order. Checks the update before it\n"
+      "writes, and every leaf of the new file before it publishes it by rename.\n\n"
+      "trusted_keys, minimum_generation: as of open(), for the new file.\n"
+      "max_made_bytes: most bytes of it; 0: 64 MiB, and 16 times those of the old files and the update.\n"
+      "progress: progress(done_bytes, total_bytes): as bytes are written, then as they are checked.\n"
+      "Raises Changed (none of `old` is a file that the update needs), NotPresent, ChecksumMismatch, Malformed,\n"
+      "Truncated, LimitExceeded, SignatureMissing, SignatureBad, Rollback, Exists, NoSpace, Io, and what open() "
+      "raises.");
+}
+
+}  // namespace fatctx::python

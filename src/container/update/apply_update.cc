@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "container/sharing/work_progress.h"
+#include "container/update/checked_leaves.h"
+#include "container/update/container_file.h"
+#include "container/update/made_file.h"
+#include "container/update/part_decoder.h"
+#include "container/update/update_file.h"
+#include "container/update/update_format.h"
+#include "fatctx/update.h"
+#include "mapping/publish.h"
+
+namespace fatctx {
+
+using namespace container;
+
+namespace {
+
+constexpr std::size_t kLiteralBytes = std::size_t{64} << 10;  // made at a time
+
+class UpdateApplier {
+ public:
+  UpdateApplier(UpdateFile& update, const ApplyUpdateOptions& options)
+      : update_(update), options_(options), progress_(options.progress) {}
+
+  // Finds the files that the update needs among those at `paths`.
+  Status open_olds(std::span<const std::string> paths) {
+    std::vector<std::optional<ContainerFile>> given;
+    for (const std::string& path : paths) {
+      FATCTX_ASSIGN(ContainerFile container, ContainerFile::open(path));
+      given.emplace_back(std::move(container));
+    }
+    for (const ContainerName& wanted : update_.olds()) {
+      const auto found = std::find_if(given.begin(), given.end(), [&](const std::optional<ContainerFile>& one) {
+        return one && one->name() == wanted;
+      });
+      if (found == given.end()) return none_is(wanted, given);
+      olds_.push_back(std::move(**found));
+      found->reset();
+    }
+    for (const ContainerFile& old : olds_) {
+      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(old, options_.cancel)));
+      UpdateContainer described = container_of(old.name());
+      described.path = old.path;
+      report_.update.old.push_back(std::move(described));
+    }
+    return Done{};
+  }
+
+  Status check_size() const {
+    std::uint64_t given = update_.size();
+    for (const ContainerName& old : update_.olds()) given += old.size;
+    const std::uint64_t most = options_.max_made_bytes != 0 ? options_.max_made_bytes : most_made(given);
+    if (update_.made().size <= most) return Done{};
+    return Error{ErrorCode::kLimitExceeded,
+                 fmt::format("{}: it makes a file of {} bytes, more than allowed ({}); max_made_bytes allows more",
+                             update_.path(), update_.made().size, most)};
+  }
+
+  Result<ApplyReport> apply(mapping::PendingFile& pending) {
+    report_.update.path = update_.path();
+    report_.update.update_bytes = update_.size();
+    report_.update.made = container_of(update_.made());
+    FATCTX_TRY(pending.file().allocate(update_.made().size));
+    FATCTX_TRY(make(pending.file()));
+    FATCTX_ASSIGN(const bool sealed, check_made(pending.file()));
+    FATCTX_TRY(pending.publish(sealed));
+    return std::move(report_);
+  }
+
+ private:
+  Error none_is(const ContainerName& wanted, std::span<const std::optional<ContainerFile>> given) const {
+    std::string found;
+    for (const std::optional<ContainerFile>& one : given) {
+      if (!one) continue;  // another one that the update needs
+      const ContainerName name = one->name();
+      const bool same = name.uuid == wanted.uuid && name.generation == wanted.generation;
+      found += fmt::format("{}{} is {}{}", found.empty() ? "" : ", ", one->path, text_of(name),
+                           same ? " with another table of contents" : "");
+    }
+    return Error{ErrorCode::kChanged, fmt::format("{}: it needs {}; {}", update_.path(), text_of(wanted),
+                                                  found.empty() ? std::string("no such file was named") : found)};
+  }
+
+  Status make(mapping::OsFile& file) {
+    MadeFile made(file);
+    std::vector<std::uint64_t> sizes;
+    for (const ContainerName& old : update_.olds()) sizes.push_back(old.size);
+    PartDecoder decoder(std::move(sizes));
+    progress_.begin(update_.made().size);
+    StoredPart part;
+    while (true) {
+      FATCTX_ASSIGN(const bool more, update_.next(part));
+      if (!more) return Done{};
+      auto made_part = make_part(part, decoder, made);
+      if (!made_part.ok()) {
+        Error error = std::move(made_part).error();
+        return error.code == ErrorCode::kMalformed ? in_context(std::move(error), update_.path()) : std::move(error);
+      }
+      FATCTX_ASSIGN(const Hash128 hash, made.end_part());
+      if (hash.bytes != part.part.made_hash) return why_differs(part.made);
+      FATCTX_TRY(progress_.add(part.made.size));
+    }
+  }
+
+  Status make_part(const StoredPart& part, PartDecoder& decoder, MadeFile& made) {
+    FATCTX_TRY(decoder.begin(part.part, part.made, part.coded(), part.raw()));
+    read_.assign(olds_.size(), {});
+    DecodedStep decoded;
+    while (true) {
+      FATCTX_ASSIGN(const bool more, decoder.next(decoded));
+      if (!more) return Done{};
+      const UpdateStep& step = decoded.step;
+      for (std::uint64_t done = 0; done < step.size;) {
+        const std::uint64_t most = step.kind == UpdateStep::Kind::kLiteral
+                                       ? std::min<std::uint64_t>(step.size - done, kLiteralBytes)
+                                       : step.size - done;
+        FATCTX_ASSIGN(const std::span<std::byte> room, made.room(most));
+        FATCTX_TRY(fill(decoded, done, room, decoder, made));
+        made.filled(room.size());
+        done += room.size();
+      }
+      count(step);
+    }
+  }
+
+  // Makes the bytes of a step from `done` on.
+  Status fill(const DecodedStep& decoded, std::uint64_t done, std::span<std::byte> room, PartDecoder& decoder,
+              MadeFile& made) {
+    const UpdateStep& step = decoded.step;
+    switch (step.kind) {
+      case UpdateStep::Kind::kFill:
+        std::fill(room.begin(), room.end(), static_cast<std::byte>(step.offset));
+        return Done{};
+      case UpdateStep::Kind::kCopy:
+        return read_source(step, done, room, made);
+      case UpdateStep::Kind::kLiteral:
+        break;
+    }
+    std::span<std::byte> expected;
+    if (decoded.form == LiteralForm::kDifference) {
+      expected_.resize(kLiteralBytes);
+      expected = std::span(expected_).first(room.size());
+      FATCTX_TRY(read_source(step, done, expected, made));
+    }
+    decoder.literal(decoded, expected, room);
+    return Done{};
+  }
+
+  Status read_source(const UpdateStep& step, std::uint64_t done, std::span<std::byte> out, MadeFile& made) {
+    if (step.source == 0) return made.read_at(step.offset + done, out);
+    const std::size_t old = step.source - 1;
+    const ByteRange range{step.offset + done, out.size()};
+    std::vector<ByteRange>& read = read_[old];
+    if (!read.empty() && read.back().offset + read.back().size == range.offset) {
+      read.back().size += range.size;
+    } else {
+      read.push_back(range);
+    }
+    auto bytes = old_bytes_[old]->read_at(range.offset, out);
+    return bytes.ok() ? std::move(bytes) : Status(in_context(std::move(bytes).error(), olds_[old].path));
+  }
+
+  // Returns why a part came out wrong. Either an old file differs from its table, or the update is wrong.
+  Error why_differs(ByteRange part) const {
+    for (std::size_t i = 0; i < olds_.size(); ++i) {
+      const auto identity = olds_[i].file->identity();
+      if (!identity.ok()) return identity.error();
+      const auto now = read_header(*olds_[i].file, identity.value().size);
+      if (!now.ok() || name_of(now.value()) != update_.olds()[i]) {
+        return Error{ErrorCode::kChanged, fmt::format("{}: it was written to meanwhile", olds_[i].path)};
+      }
+      auto checked = check_leaves_under(olds_[i], read_[i]);
+      if (!checked.ok()) return std::move(checked).error();
+    }
+    return Error{ErrorCode::kChecksumMismatch,
+                 fmt::format("{}: bytes {:#x} to {:#x} of the new file do not come out as it promises", update_.path(),
+                             part.offset, part.offset + part.size)};
+  }
+
+  void count(const UpdateStep& step) {
+    switch (step.kind) {
+      case UpdateStep::Kind::kCopy:
+        ++report_.update.copies;
+        report_.update.copied_bytes += step.size;
+        break;
+      case UpdateStep::Kind::kFill:
+        report_.update.filled_bytes += step.size;
+        break;
+      case UpdateStep::Kind::kLiteral:
+        report_.update.literal_bytes += step.size;
+        break;
+    }
+  }
+
+  // Checks the whole new file. Returns whether it is sealed.
+  Result<bool> check_made(mapping::OsFile& file) {
+    const Trust trust{options_.trusted_keys, options_.minimum_generation};
+    auto opened = read_toc(file, update_.made().size, trust);
+    if (!opened.ok()) return in_context(std::move(opened).error(), "the new file");
+    const OpenedToc& container = opened.value();
+    if (name_of(container.header) != update_.made()) {
+      return Error{ErrorCode::kMalformed, fmt::format("{}: it makes {}, and promises {}", update_.path(),
+                                                      text_of(name_of(container.header)), text_of(update_.made()))};
+    }
+    std::uint64_t payload = 0;
+    for (const Segment& segment : container.toc.segments) payload += segment.holds_payload() ? segment.size : 0;
+    progress_.begin(payload);
+    auto written = write_leaf_hashes(file, container.toc, [this](std::uint64_t size) -> Status {
+      if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
+        return Error{ErrorCode::kCancelled, "cancelled"};
+      }
+      return progress_.add(size);
+    });
+    if (!written.ok()) return in_context(std::move(written).error(), update_.path());
+    report_.update.hash_bytes = written.value();
+    report_.signature_verified = container.toc.authenticated;
+    return container.header.sealed;
+  }
+
+  UpdateFile& update_;
+  const ApplyUpdateOptions& options_;
+  WorkProgress progress_;
+  std::vector<ContainerFile> olds_;  // in the order of the update
+  std::vector<std::unique_ptr<UpdateBytes>> old_bytes_;
+  std::vector<std::vector<ByteRange>> read_;  // of each OLD, for the part that is being made
+  std::vector<std::byte> expected_;
+  ApplyReport report_;
+};
+
+}  // namespace
+
+Result<ApplyReport> apply_update(const std::string& update, std::span<const std::string> old, const std::string& target,
+                                 const ApplyUpdateOptions& options) {
+  FATCTX_ASSIGN(UpdateFile file, UpdateFile::open(update));
+  FATCTX_TRY(file.check(options.cancel));
+  UpdateApplier applier(file, options);
+  FATCTX_TRY(applier.open_olds(old));
+  FATCTX_TRY(applier.check_size());
+  FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
+                mapping::PendingFile::create(target, options.overwrite));
+  FATCTX_ASSIGN(ApplyReport report, applier.apply(*pending));
+  report.path = target;
+  report.update.made.path = target;
+  return report;
+}
+
+}  // namespace fatctx

@@ -1,0 +1,32 @@
+// Finds the steps that make one file from others: copies of equal bytes at any offset, fills, and literals.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "container/sharing/record_bytes.h"
+#include "container/sharing/work_progress.h"
+#include "container/update/step_models.h"
+#include "fatctx/base/result.h"
+
+namespace fatctx::container {
+
+struct FindSettings {
+  // Where pieces of NEW begin, ascending, from 0 on: a copy from NEW itself reads only pieces before its own.
+  std::vector<std::uint64_t> pieces;
+  unsigned threads = 1;
+};
+
+// Returns steps that make `made` from front to back, the same for any number of threads. No step crosses the end of a
+// part (update_format.h). `olds` are the sources 1, 2, … `indexed` is called once they are indexed; after that,
+// progress is that of the search.
+//
+// Memory: at most 0.36 bytes for each byte of OLD and each new byte, 6 MiB a thread, and 40 bytes a step. Time: each
+// byte of OLD and of NEW is hashed once, and compared once or twice. Errors: those of reading and of `progress`.
+[[nodiscard]] Result<std::vector<UpdateStep>> find_steps(std::span<const sharing::RecordBytes* const> olds,
+                                                         const sharing::RecordBytes& made, const FindSettings& settings,
+                                                         WorkProgress& progress, const std::function<void()>& indexed);
+
+}  // namespace fatctx::container

@@ -1,0 +1,57 @@
+"""Updates from Python: the new file comes out bit for bit, another old file is refused, a function stops the work."""
+
+import os
+
+import pytest
+
+import fatctx
+
+
+@pytest.fixture
+def versions(tmp_path):
+    content = os.urandom(400_000)
+    for name, data in (("old", content), ("new", bytes(256) + content[:200_000] + b"changed" + content[200_000:])):
+        fatctx.pack(tmp_path / name, [fatctx.PackRecord("opaque", "content", data)])
+    return tmp_path
+
+
+def test_the_new_file_comes_out(versions):
+    steps = []
+    made = fatctx.make_update([versions / "old"], versions / "new", versions / "update",
+                              progress=lambda done, total: steps.append((done, total)))
+    assert made.update_bytes == (versions / "update").stat().st_size < 4000 and steps
+    assert made.copied_bytes > 399_000 and made.literal_bytes < 5000 and made.hash_bytes == 7 * 16
+    assert fatctx.measure_update([versions / "old"], versions / "new").update_bytes == made.update_bytes
+    applied = fatctx.apply_update(versions / "update", [versions / "old"], versions / "out")
+    assert (versions / "out").read_bytes() == (versions / "new").read_bytes()
+    assert applied.path == str(versions / "out") and not applied.signature_verified
+    assert applied.update.copies == made.copies and applied.update.old[0].path == str(versions / "old")
+    read = fatctx.read_update(versions / "update")
+    assert read.made.uuid == fatctx.open(versions / "new").report.uuid and read.old[0].uuid == made.old[0].uuid
+    assert read.old[0].generation == 1 and read.copies == 0 and "bytes for a file of" in repr(read)
+
+
+def test_other_files_are_refused(versions):
+    fatctx.make_update([versions / "old"], versions / "new", versions / "update")
+    with pytest.raises(fatctx.Changed, match="it needs generation 1 of"):
+        fatctx.apply_update(versions / "update", [versions / "new"], versions / "out")
+    with pytest.raises(fatctx.Exists):
+        fatctx.make_update([versions / "old"], versions / "new", versions / "update")
+    with pytest.raises(fatctx.LimitExceeded):
+        fatctx.apply_update(versions / "update", [versions / "old"], versions / "out", max_made_bytes=1000)
+    with pytest.raises(fatctx.Rollback):
+        fatctx.apply_update(versions / "update", [versions / "old"], versions / "out", minimum_generation=2)
+    assert not (versions / "out").exists()
+
+
+def test_what_progress_raises_stops_the_work(versions):
+    def stop(_done, _total):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        fatctx.make_update([versions / "old"], versions / "new", versions / "update", progress=stop)
+    assert not (versions / "update").exists()
+    fatctx.make_update([versions / "old"], versions / "new", versions / "update")
+    with pytest.raises(KeyError, match="enough"):
+        fatctx.apply_update(versions / "update", [versions / "old"], versions / "out", progress=stop)
+    assert not (versions / "out").exists()
