@@ -803,6 +803,67 @@ def manifest() -> Seeds:
     }
 
 
+def fetch() -> Seeds:
+    """See fetch_fuzz.cc."""
+    def cut(which: int, size: int) -> bytes:
+        return bytes([4]) + struct.pack("<H", size)
+
+    def wrong(place: int, value: int) -> bytes:
+        return bytes([5]) + struct.pack("<H", place) + bytes([value])
+
+    def anywhere(kind: int, offset: int, size: int, data: bytes = b"") -> bytes:
+        return bytes([kind]) + struct.pack("<I", offset)[:3] + bytes([size]) + data
+
+    publish, anew, other = b"\x09", b"\x0a", b"\x06"
+    return {
+        "all": bytes([0, 0]) + b"\0" * 8 + publish,
+        "metadata": bytes([0, 1]) + b"\0" * 4 + publish,
+        "device": bytes([1, 2]) + b"\0\1\2\3" * 3 + publish,
+        "record": bytes([2, 3]) + b"\0" * 6 + publish,
+        "every-range-alone": bytes([0, 16]) + b"\0\1\2" * 9 + publish,
+        "cut": bytes([0, 0]) + b"".join(cut(0, size) for size in (0, 1, 100, 40_000, 65_535)) * 2 + publish,
+        "wrong-header": bytes([0, 0]) + b"".join(wrong(place, 7) for place in (0, 8, 64, 512, 4096, 9000)) + b"\0" * 4 + publish,
+        "wrong-payload": bytes([1, 0]) + b"\0" + b"".join(wrong(place, 0x55) for place in (0, 99, 65_000)) * 3 + publish,
+        "other-container": bytes([0, 0]) + other * 3 + b"\0" * 3 + other + publish,
+        "other-payload": bytes([2, 0]) + b"\0\0" + other * 4 + publish,
+        "anywhere": bytes([0, 0]) + anywhere(7, 0, 255) + anywhere(7, 70_000, 200) + anywhere(8, 100, 9, b"not these") +
+                    anywhere(7, 0xFFFFFF, 1) + anywhere(8, 0, 0),
+        "taken-up": bytes([0, 0]) + b"\0\0" + anew + b"\0" + cut(0, 900) + anew + b"\0" * 5 + publish,
+        "taken-up-by-halves": bytes([1, 0]) + (cut(0, 50_000) + anew) * 4 + wrong(60_000, 1) + anew,
+        "early-publish": bytes([0, 2]) + publish + b"\0" + publish + b"\0\0\0" + publish,
+    }
+
+
+def http_answer() -> Seeds:
+    """See http_answer_fuzz.cc."""
+    def asked(offset: int, size: int, known: int, *lines: str) -> bytes:
+        return struct.pack("<QIB", offset, size, known) + "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+    part = "HTTP/1.1 206 Partial Content"
+    return {
+        "first": asked(0, 65_536, 0, part, "Content-Range: bytes 0-65535/1000000", 'ETag: "1"', "Last-Modified: yesterday"),
+        "short-file": asked(0, 65_536, 0, part, "content-range: bytes 0-99/100"),
+        "later": asked(99, 100, 7, part, "Content-Range: bytes 99-198/1000000", 'ETag: "1"', "Last-Modified: yesterday"),
+        "weak-tag": asked(99, 100, 1, part, "Content-Range: bytes 99-198/1000000", 'ETag: W/"1"'),
+        "other-tag": asked(99, 100, 3, part, "Content-Range: bytes 99-198/1000000", 'ETag: "2"'),
+        "other-size": asked(99, 100, 1, part, "Content-Range: bytes 99-198/1000001"),
+        "other-range": asked(99, 100, 1, part, "Content-Range: bytes 98-197/1000000"),
+        "whole": asked(0, 100, 0, "HTTP/1.1 200 OK", "Content-Length: 5"),
+        "redirected": asked(0, 100, 0, "HTTP/1.1 302 Found", "Location: /there", "Content-Range: bytes 7-8/9", "", part,
+                            "Content-Range: bytes 0-99/1000"),
+        "encoded": asked(0, 100, 0, part, "Content-Encoding: gzip", "Content-Range: bytes 0-99/1000"),
+        "missing": asked(0, 100, 0, "HTTP/1.1 404 Not Found"),
+        "forbidden": asked(0, 100, 1, "HTTP/2 403"),
+        "behind-the-end": asked(0, 100, 0, "HTTP/1.1 416 Range Not Satisfiable", "Content-Range: bytes */0"),
+        "busy": asked(0, 100, 0, "HTTP/1.1 503 Busy"),
+        "large-numbers": asked(2**64 - 1, 2**32 - 1, 0, part, "Content-Range: bytes 18446744073709551615-18446744073709551615/18446744073709551616"),
+        "turned": asked(0, 100, 0, part, "Content-Range: bytes 99-0/1000"),
+        "no-numbers": asked(0, 100, 0, part, "Content-Range: bytes a-b/c", "Content-Range: octets 0-99/1000"),
+        "control-characters": asked(0, 100, 0, part, "Content-Range: bytes 0-\r5/9\x1b[31m"),
+        "no-status": asked(0, 100, 0, "HTTP/1.1", "Content-Range bytes"),
+    }
+
+
 def qnn_json() -> Seeds:
     def tensor(name: object, dtype: object, shape: object, scales: object = None) -> dict:
         return {"info": {"name": name, "dataType": dtype, "dimensions": shape} | ({} if scales is None else {"quantizeParams": scales})}
@@ -1452,7 +1513,7 @@ def update() -> Seeds:
 
 
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
-                                            dlc_layout, gguf, irpa, lz4, manifest, qnn_json, recipe, safetensors,
+                                            dlc_layout, fetch, gguf, http_answer, irpa, lz4, manifest, qnn_json, recipe, safetensors,
                                             tensor_table, toc, update, words, writers)}
 
 

@@ -244,6 +244,7 @@ Status PartialFetch::end_table() {
   FATCTX_ASSIGN(OpenedToc opened, std::move(read));
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file(), opened.header));
   report_.degraded = degraded_texts(degraded);
+  if (degraded != 0 && options_.mend) FATCTX_TRY(options_.mend(file(), opened.header, degraded));
   opened_ = std::make_unique<OpenedToc>(std::move(opened));
   const Toc& toc = opened_->toc;
   if (resumed_) FATCTX_TRY(clear_what_is_wrong());

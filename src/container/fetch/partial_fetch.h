@@ -25,12 +25,16 @@ namespace fatctx::container {
 // are added.
 using ChooseRecords = std::function<Result<std::vector<std::uint32_t>>(const OpenedToc&)>;
 
+// Restores copies of metadata that came damaged (bits of Degraded) from the good ones.
+using MendCopies = std::function<Status(mapping::OsFile&, const Header&, std::uint32_t degraded)>;
+
 struct PartialFetchOptions {
   std::vector<PublicKey> trusted_keys;
   std::uint64_t minimum_generation = 0;
   bool overwrite = false;
   bool metadata = false;  // adds the description alone to the chosen records, and reads one copy of the table
   ChooseRecords choose;
+  MendCopies mend = {};
 };
 
 // Ownership: holds the unfinished file `<target>.fetching`, which stays when this object goes. Threads: one at a time.
@@ -84,8 +88,8 @@ class PartialFetch {
   bool resumed_ = false;
   FetchStage stage_ = FetchStage::kHeader;
   FetchReport report_;
-  ByteSet raw_;                   // missing bytes of the stages before the payload
-  std::vector<std::byte> first_;  // the first bytes of the source
+  ByteSet raw_;                     // missing bytes of the stages before the payload
+  std::vector<std::byte> first_;    // the first bytes of the source
   bool second_copy_asked_ = false;  // of the table, with `metadata`
   std::optional<Header> header_;
   std::unique_ptr<OpenedToc> opened_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "container/check/absent_leaves.h"
+#include "container/edit/restore.h"
 #include "container/fetch/partial_fetch.h"
 #include "fatctx/base/nearest.h"
 #include "fatctx/device.h"
@@ -66,6 +67,13 @@ Result<std::vector<std::uint32_t>> present_records(const Before& before) {
     if (absent.bytes_of(record) == 0) present.push_back(record.id);
   }
   return present;
+}
+
+// What is published has both copies of everything, also if the source has lost one.
+Status mend_copies(mapping::OsFile& file, const container::Header& header, std::uint32_t degraded) {
+  FATCTX_ASSIGN(const std::vector<container::Restoration> restorations,
+                container::restorations_of(file, header, degraded));
+  return container::restore(file, header, restorations);
 }
 
 }  // namespace
@@ -138,15 +146,17 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
     impl->before.emplace(std::move(before));
     given.seeds.insert(given.seeds.begin(), path);
   }
-  FATCTX_ASSIGN(container::PartialFetch fetch,
-                container::PartialFetch::begin(path, source_bytes,
-                                               {.trusted_keys = given.trusted_keys,
-                                                .minimum_generation = given.minimum_generation,
-                                                .overwrite = given.overwrite || given.more,
-                                                .metadata = given.metadata,
-                                                .choose = [chosen = impl.get()](const container::OpenedToc& opened) {
-                                                  return chosen->choose(opened);
-                                                }}));
+  FATCTX_ASSIGN(
+      container::PartialFetch fetch,
+      container::PartialFetch::begin(
+          path, source_bytes,
+          {.trusted_keys = given.trusted_keys,
+           .minimum_generation = given.minimum_generation,
+           .overwrite = given.overwrite || given.more,
+           .metadata = given.metadata,
+           .choose = [chosen = impl.get()](const container::OpenedToc& opened) { return chosen->choose(opened); },
+           // Who looks at the metadata alone wants to see them as they are.
+           .mend = given.metadata ? container::MendCopies() : mend_copies}));
   impl->fetch.emplace(std::move(fetch));
   for (const std::string& seed : given.seeds) {
     FATCTX_ASSIGN(std::unique_ptr<mapping::OsFile> file, mapping::open_for_reading(seed));

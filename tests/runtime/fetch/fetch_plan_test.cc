@@ -4,9 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,6 +25,7 @@
 #include "fatctx/signature.h"
 #include "fatctx/verify.h"
 #include "runtime/small_model.h"
+#include "support/amount.h"
 #include "support/result_matchers.h"
 
 namespace fatctx {
@@ -172,6 +178,22 @@ TEST_F(Fetch, BringsMetadataWithoutPayload) {
   EXPECT_EQ(opened.records().value().size(), Container::open(source_).value().records().value().size());
   EXPECT_EQ(opened.describe().value().name, "m");
   EXPECT_TRUE(fails_with(opened.acquire("weights"), ErrorCode::kNotPresent, "F26"));
+}
+
+TEST_F(Fetch, RestoresCopiesThatCameDamaged) {
+  const std::string bytes = bytes_of(source_);
+  const std::vector<FileExtent> extents = file_extents(Container::open(source_).value()).value();
+  const auto table = std::ranges::find(extents, "toc copy 1", &FileExtent::kind);
+  ASSERT_NE(table, extents.end());
+  for (const std::uint64_t place : {std::uint64_t{8}, table->range.offset + 100}) {  // of prologue 0, of the table
+    std::string damaged = bytes;
+    damaged[place] ^= 1;
+    FetchPlan plan = FetchPlan::begin(target_, bytes.size(), {.all = true, .overwrite = true}).value();
+    ASSERT_TRUE(is_ok(give(plan, damaged)));
+    ASSERT_TRUE(is_ok(plan.publish()));
+    EXPECT_EQ(plan.report().degraded.size(), 1U) << place;
+    EXPECT_EQ(bytes_of(target_), bytes) << place;
+  }
 }
 
 TEST_F(Fetch, BringsTheSecondCopyOfTheTableIfTheFirstIsDamaged) {
@@ -415,55 +437,79 @@ TEST_F(Fetch, JoinsRangesThatCostLessTogether) {
   EXPECT_EQ(ranges(bytes.size()).size(), 1U);
 }
 
-// Ends a fetch at any moment, and fetches again: nothing unverified is ever published.
-TEST_F(Fetch, SurvivesAnEndAtAnyMoment) {
-  const std::string bytes = bytes_of(source_);
+// What a killed fetch had, in memory that its parent sees.
+struct Progressed {
+  std::uint64_t missing;  // after the last piece; 0: the payload had not begun
+  std::uint64_t published;
+};
+
+// Kills a fetch at any moment, and fetches again: nothing unverified is published, the old file stays until the new one
+// is whole, and nothing that came is asked for again. FATCTX_FETCH_KILLS is the number of kills (20).
+TEST_F(Fetch, SurvivesKillsAtAnyMoment) {
+  const std::string newer = folder_ / "newer.fatctx";
+  pack(newer, 2);
+  const std::array<std::string, 2> versions = {bytes_of(source_), bytes_of(newer)};
+  auto* const seen = static_cast<Progressed*>(
+      ::mmap(nullptr, sizeof(Progressed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(seen, MAP_FAILED);
   std::mt19937 random(11);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same moments each time
-  for (int round = 0; round < 20; ++round) {
-    const std::uint64_t moment = random() % (bytes.size() / 2);
+  std::size_t wanted = 1;   // the version that is fetched; the other one is the old file
+  std::filesystem::copy_file(source_, target_);
+  std::uint64_t missing = 0;  // after the last kill
+  const int kills = support::amount("FATCTX_FETCH_KILLS", 20);
+  for (int killed = 0; killed < kills;) {
+    const std::string& bytes = versions[wanted];
+    const std::uint64_t moment = random() % (bytes.size() / 3);
+    const bool at_a_time = random() % 2 == 0;
+    *seen = {};
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      auto plan = FetchPlan::begin(target_, bytes.size(), {.all = true});
+      if (at_a_time) {  // in the middle of a call, too
+        const itimerval soon = {{0, 0}, {0, static_cast<suseconds_t>(200 + moment % 9'000)}};
+        (void)::signal(SIGALRM, [](int) { ::kill(::getpid(), SIGKILL); });
+        (void)::setitimer(ITIMER_REAL, &soon, nullptr);
+      }
+      auto plan = FetchPlan::begin(target_, bytes.size(), {.all = true, .overwrite = true});
       if (!plan.ok()) ::_exit(1);
       std::uint64_t given = 0;
-      (void)give(plan.value(), bytes, 3'001, [&](std::uint64_t, std::string& piece) {
+      const auto brought = give(plan.value(), bytes, 3'001, [&](std::uint64_t, std::string& piece) {
+        if (plan.value().stage() == FetchStage::kPayload) seen->missing = plan.value().missing_bytes();
         given += piece.size();
-        if (given > moment) ::kill(::getpid(), SIGKILL);
+        if (!at_a_time && given > moment) ::kill(::getpid(), SIGKILL);
         return true;
       });
-      ::_exit(2);
+      if (!brought.ok() || !plan.value().publish().ok()) ::_exit(2);
+      seen->published = 1;
+      ::_exit(0);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_FALSE(std::filesystem::exists(target_)) << round;
-    if (!WIFSIGNALED(status)) break;  // the rest was shorter than the moment
+    const std::string found = bytes_of(target_);
+    if (WIFEXITED(status)) {
+      ASSERT_EQ(WEXITSTATUS(status), 0) << killed;
+      ASSERT_EQ(found, bytes) << killed;
+      wanted = 1 - wanted;
+      missing = 0;
+      continue;
+    }
+    ++killed;
+    ASSERT_TRUE(found == versions[1 - wanted] || found == bytes) << killed;
+    if (found == bytes) {  // killed behind the rename
+      wanted = 1 - wanted;
+      missing = 0;
+      continue;
+    }
+    // The unfinished file has all that had come; the kill before it as well.
+    if (seen->missing != 0) {
+      EXPECT_LE(seen->missing, missing == 0 ? seen->missing : missing) << killed;
+      missing = seen->missing;
+    }
   }
-  ASSERT_TRUE(is_ok(fetch({.all = true}, source_)));
+  std::printf("%d fetches killed\n", kills);
+  EXPECT_EQ(::munmap(seen, sizeof(Progressed)), 0);
+  ASSERT_TRUE(is_ok(fetch({.all = true, .overwrite = true}, source_)));
   EXPECT_EQ(bytes_of(target_), bytes_of(source_));
-}
-
-TEST_F(Fetch, LeavesOfAFurtherFileAreTakenInTheMiddle) {
-  const std::string bytes = bytes_of(source_);
-  const std::string other = folder_ / "other.fatctx";
-  pack(other, 2);
-  FetchOptions options;
-  options.all = true;
-  FetchPlan plan = FetchPlan::begin(target_, bytes.size(), options).value();
-  EXPECT_TRUE(fails_with(plan.use(other), ErrorCode::kOperationNotPermitted)) << "before the leaf hashes are there";
-  while (plan.stage() != FetchStage::kPayload) {
-    const ByteRange range = plan.wanted().front();
-    ASSERT_TRUE(is_ok(plan.take(range.offset, view_of(bytes.substr(range.offset, range.size)))));
-  }
-  const std::uint64_t missing = plan.missing_bytes();
-  ASSERT_TRUE(is_ok(plan.use(other)));
-  EXPECT_LT(plan.missing_bytes(), missing / 4) << "one leaf of the weights and one binary differ";
-  EXPECT_EQ(plan.report().reused_bytes, missing - plan.missing_bytes());
-  EXPECT_TRUE(fails_with(plan.use(folder_ / "none"), ErrorCode::kNotFound));
-  ASSERT_TRUE(is_ok(plan.use(source_)));
-  EXPECT_EQ(plan.stage(), FetchStage::kDone);
-  ASSERT_TRUE(is_ok(plan.publish()));
-  EXPECT_EQ(bytes_of(target_), bytes);
 }
 
 }  // namespace fetch_plan_test

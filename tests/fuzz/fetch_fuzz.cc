@@ -1,0 +1,162 @@
+// A fetch whose source answers anything, in any order and any cut: what is published is a part of a container that
+// opens, and no byte of it is wrong. Afterwards a good source brings the rest.
+//
+// Input: 1 byte for the container (below); 1 byte for the options; then answers until the bytes are used up. An answer
+// is 1 byte for its kind:
+//   0 to 3  the first, second, ... range that is wanted, right bytes
+//   4       such a range, cut: 2 bytes for the size
+//   5       such a range with a changed byte: 2 bytes for the place, 1 byte for the value
+//   6       such a range out of another container
+//   7       any place: 3 bytes for the offset, 1 byte for the size, right bytes
+//   8       any place: the same, with the next bytes of the input
+//   9       publish(), which fails unless all is there
+//   10      the plan ends, and another one goes on with its file
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "fatctx/device.h"
+#include "fatctx/fetch_plan.h"
+#include "fatctx/verify.h"
+#include "fuzz/edited_container.h"
+#include "fuzz/whole_container.h"
+#include "support/temp_dir.h"
+
+namespace {
+
+using namespace fatctx;
+using fuzz::require;
+using support::Bytes;
+
+const std::array<Bytes, 3>& sources() {
+  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
+                                             fuzz::rich_file(container::kSmallExtentLog2)};
+  return files;
+}
+
+FetchOptions options_of(unsigned choice) {
+  FetchOptions options;
+  options.overwrite = true;
+  options.gap_bytes = (choice & 16U) != 0 ? 0 : 100'000;
+  switch (choice % 4) {
+    case 0:
+      options.all = true;
+      break;
+    case 1:
+      options.metadata = true;
+      break;
+    case 2:
+      options.devices = {device_from_text("x86-64-v3").value()};
+      break;
+    default:
+      options.records = {"weights"};
+      break;
+  }
+  return options;
+}
+
+// Checks a file that was published: what it has is right, in both copies of the metadata.
+void require_right(const std::string& path, const Bytes& source) {
+  const Bytes made = support::read_file(path);
+  require(made.size() == source.size(), "the file has the size of its source");
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    require(made[i] == source[i] || made[i] == std::byte{0}, "a byte is right or absent", std::to_string(i));
+  }
+  const auto report = verify_file(path);
+  require(report.ok(), "what was published can be checked");
+  for (const VerifyFinding& finding : report.value().findings) {
+    require(finding.error.code == ErrorCode::kNotPresent, "what was published lacks bytes, and has no wrong ones",
+            to_text(finding.error));
+  }
+  require(Container::open(path).ok(), "what was published opens");
+}
+
+class Fetch {
+ public:
+  Fetch(const Bytes& source, unsigned options)
+      : source_(source), options_(options), path_(folder_.file("made.fatctx")) {
+    begin();
+  }
+
+  void answer(fuzz::Input& input) {
+    if (!plan_) return;
+    const unsigned kind = input.byte() % 11;
+    if (kind == 9) {
+      const auto published = plan_->publish();
+      if (!fuzz::answered(published)) return;
+      require(plan_->stage() == FetchStage::kDone, "only what is all there is published");
+      require_right(path_, source_);
+      plan_.reset();
+      return;
+    }
+    if (kind == 10) return begin();
+    if (kind == 7 || kind == 8) {
+      const std::uint64_t offset = input.number(3);
+      const std::uint64_t size = input.byte();
+      const ByteView right =
+          within({offset, size}, source_.size())
+              ? ByteView(source_).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size))
+              : ByteView();
+      give(offset, kind == 7 ? right : input.take(size));
+      return;
+    }
+    const std::vector<ByteRange> wanted = plan_->wanted();
+    if (wanted.empty()) return;
+    const ByteRange range = wanted[kind % wanted.size()];
+    const Bytes& from = kind == 6 ? sources()[(options_ + 1) % sources().size()] : source_;
+    if (!within(range, from.size())) return;
+    const auto begin_of = from.begin() + static_cast<std::ptrdiff_t>(range.offset);
+    Bytes bytes(begin_of, begin_of + static_cast<std::ptrdiff_t>(range.size));
+    if (kind == 4) bytes.resize(std::min<std::size_t>(bytes.size(), input.number(2)));
+    if (kind == 5) bytes[input.number(2) % bytes.size()] = static_cast<std::byte>(input.byte());
+    give(range.offset, bytes);
+  }
+
+  // Brings all that is missing from a good source, and publishes.
+  void end_well() {
+    if (!plan_) return;
+    for (int rounds = 0; plan_->stage() != FetchStage::kDone; ++rounds) {
+      require(rounds < 10, "a good source brings a fetch to its end");
+      if (rounds == 5) begin();  // the header came from another container: the next plan asks for it again
+      for (const ByteRange& range : plan_->wanted()) {
+        if (!give(range.offset, ByteView(source_).subspan(static_cast<std::size_t>(range.offset),
+                                                          static_cast<std::size_t>(range.size)))) {
+          return;  // the choice fails: there is no such record or device
+        }
+      }
+    }
+    const auto published = plan_->publish();
+    require(published.ok(), "what is all there can be published", published.ok() ? "" : to_text(published.error()));
+    require_right(path_, source_);
+  }
+
+ private:
+  void begin() {
+    plan_.reset();
+    auto begun = FetchPlan::begin(path_, source_.size(), options_of(options_));
+    require(begun.ok(), "a fetch begins, and goes on with its file", begun.ok() ? "" : to_text(begun.error()));
+    plan_.emplace(std::move(begun).value());
+  }
+  bool give(std::uint64_t offset, ByteView bytes) {
+    const auto taken = plan_->take(offset, bytes);
+    return fuzz::answered(taken) || taken.error().code == ErrorCode::kChecksumMismatch;
+  }
+
+  const support::TempDir folder_{support::parent_in_memory()};
+  const Bytes& source_;
+  const unsigned options_;
+  const std::string path_;
+  std::optional<FetchPlan> plan_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input input(data, size);
+  const Bytes& source = sources()[input.byte() % sources().size()];
+  Fetch fetch(source, input.byte());
+  for (int answers = 0; answers < 64 && !input.empty(); ++answers) fetch.answer(input);
+  fetch.end_well();
+  return 0;
+}

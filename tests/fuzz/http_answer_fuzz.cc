@@ -1,0 +1,47 @@
+// Arbitrary heads of HTTP answers: what is taken for a part of the file lies in it, and is the range that was asked
+// for.
+//
+// Input: 8 bytes offset, 4 bytes size of the asked range; 1 byte: what is known of the file; the lines of the head.
+#include <string>
+
+#include "fuzz/input.h"
+#include "fuzz/promise.h"
+#include "tools/source/http_answer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fatctx;
+  fuzz::Input input(data, size);
+  const ByteRange asked{input.number(8), input.number(4)};
+  const unsigned known = input.byte();
+  std::string_view head = fuzz::text_of(input.rest());
+  tools::HttpAnswer answer;
+  while (!head.empty()) {
+    const std::size_t end = std::min(head.find('\n'), head.size() - 1) + 1;
+    answer.take_line(head.substr(0, end));
+    head.remove_prefix(end);
+  }
+  const tools::FileVersion version{1'000'000, (known & 2U) != 0 ? "\"1\"" : "", (known & 4U) != 0 ? "yesterday" : ""};
+  const bool first = (known & 1U) == 0;
+  if (const auto range = tools::parse_content_range(answer.content_range)) {
+    fuzz::require(within(range->range, range->total), "a range lies in its file", answer.content_range);
+    fuzz::require(range->range.size != 0, "a range has bytes", answer.content_range);
+  }
+  (void)tools::may_recover(answer.status);
+  const auto judged = tools::judge_answer(answer, asked, first ? nullptr : &version);
+  if (!judged.ok()) {
+    fuzz::require_good(judged.error());
+    return 0;
+  }
+  fuzz::require(answer.status == 206, "only a part of the file is taken", std::to_string(answer.status));
+  const auto range = tools::parse_content_range(answer.content_range);
+  fuzz::require(range.has_value(), "an answer that is taken names its range", answer.content_range);
+  fuzz::require(range->range.offset == asked.offset, "it is the range that was asked for", answer.content_range);
+  fuzz::require(range->total == judged.value().size, "it names the size of the file", answer.content_range);
+  if (first) {
+    fuzz::require(range->range.size <= asked.size, "it is no longer than was asked for", answer.content_range);
+  } else {
+    fuzz::require(range->range.size == asked.size, "it is as long as was asked for", answer.content_range);
+    fuzz::require(judged.value().size == version.size, "the file keeps its size", answer.content_range);
+  }
+  return 0;
+}
