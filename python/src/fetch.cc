@@ -161,6 +161,16 @@ void bind_fetch(nb::module_& module) {
           "raises of a table, NotFound (a record), NoMatch (a device), Changed (with `more`: the source has another\n"
           "generation), InvalidArgument (bytes behind the end of the source), NoSpace, Io.")
       .def(
+          "use",
+          [](BoundFetchPlan& self, nb::handle seed) {
+            const std::string path = path_from(seed);
+            FetchPlan& plan = self.usable();
+            take_status(without_gil([&] { return plan.use(path); }));
+          },
+          nb::arg("seed"), nb::sig("def use(self, seed: str | bytes | os.PathLike) -> None"),
+          "Copies equal leaves of a further container that is here: one that apply_update() made, for example.\n\n"
+          "Raises OperationNotPermitted (the stage is not \"payload\"), NotFound, NoSpace, Io, what open() raises.")
+      .def(
           "publish",
           [](BoundFetchPlan& self) {
             FetchPlan& plan = self.usable();

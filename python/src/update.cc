@@ -112,7 +112,7 @@ void bind_update(nb::module_& module) {
         return take(without_gil([&] { return read_update(path); }));
       },
       nb::arg("file"), nb::sig("def read_update(file: str | bytes | os.PathLike) -> UpdateReport"),
-      "Reads and checks a whole update, and returns what it needs and makes. What only its steps say is 0.");
+      "Reads and checks a whole update, and returns what it needs and makes. Counts of its steps are 0.");
   module.def(
       "apply_update",
       [](nb::handle update, const nb::iterable& old, nb::handle target, bool overwrite, nb::object trusted_keys,

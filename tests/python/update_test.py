@@ -31,6 +31,22 @@ def test_the_new_file_comes_out(versions):
     assert read.old[0].generation == 1 and read.copies == 0 and "bytes for a file of" in repr(read)
 
 
+def test_a_fetch_uses_what_an_update_made(versions):
+    fatctx.make_update([versions / "old"], versions / "new", versions / "update")
+    fatctx.apply_update(versions / "update", [versions / "old"], versions / "made")
+    data = (versions / "new").read_bytes()
+    with fatctx.FetchPlan(versions / "got", len(data), all=True) as plan:
+        with pytest.raises(fatctx.OperationNotPermitted):
+            plan.use(versions / "made")
+        while plan.stage != "payload":
+            for offset, size in plan.wanted():
+                plan.take(offset, data[offset:offset + size])
+        plan.use(versions / "made")
+        assert plan.stage == "done" and plan.report.reused_bytes > 300_000
+        plan.publish()
+    assert (versions / "got").read_bytes() == data
+
+
 def test_other_files_are_refused(versions):
     fatctx.make_update([versions / "old"], versions / "new", versions / "update")
     with pytest.raises(fatctx.Changed, match="it needs generation 1 of"):

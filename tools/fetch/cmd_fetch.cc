@@ -114,7 +114,7 @@ struct BesideSource {
   std::uint64_t size = 0;
 };
 
-// Asks for an update from each of the old files, and returns one that is smaller than what is missing.
+// Asks for an update from each of the old files, and returns one that is smaller than the missing bytes.
 BesideSource update_beside(const std::string& source, const std::vector<std::string>& olds, std::uint64_t missing,
                            const HttpOptions& http, Fetched& fetched) {
   for (const std::string& old : olds) {
