@@ -2,6 +2,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+// Casts of these types work only where their headers come before, so that all files have them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 
