@@ -79,9 +79,7 @@ void add_delta(CLI::App& app, Outcome& outcome) {
                                 .examples = {"fatctx delta old.fatctx new.fatctx -o model.update",
                                              "fatctx delta old.fatctx new.fatctx --dry-run"},
                                 .more = "docs/cli/fetch.md, docs/update_format.md"});
-  command->add_option("FILES", flags->files, "The old containers that a device has, and the new one last")
-      ->required()
-      ->type_name("OLD... NEW");
+  command->add_option("FILES", flags->files, "The old containers that a device has, and the new one last")->required();
   command->add_option("-o,--output", flags->output, "The update to write")->type_name("UPDATE");
   command->add_flag("--force", flags->force, "Replace UPDATE if it exists");
   command->add_flag("--dry-run", flags->dry_run, "Only say how large the update would be");

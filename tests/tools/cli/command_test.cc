@@ -178,7 +178,7 @@ const std::set<std::string> kWords = {
     "TEXT",     "NAME", "FILE",    "OUT",     "DIR",   "VERSION",  "RECORD", "SPEC",       "GROUP", "LIST",
     "HOW",      "WORD", "MODEL",   "TARGET",  "LIB",   "DLC",      "PAIRS",  "JSON",       "N,N",   "POLICY",
     "BOOL",     "ARCH", "COMMAND", "PROGRAM", "PATH",  "FOLDER",   "DEVICE", "NAME=VALUE", "DAY",   "WHAT",
-    "NAME.key", "NEW",  "RANGE",   "FACTS",   "LEVEL", "NAME.pub", "PAGE",   "PATTERN"};
+    "NAME.key", "NEW",  "RANGE",   "FACTS",   "LEVEL", "NAME.pub", "PAGE",   "PATTERN",    "OLD",   "UPDATE"};
 
 bool takes(CLI::Option& option, const std::string& value) {
   option.clear();
