@@ -69,7 +69,7 @@ Result<std::vector<std::uint32_t>> present_records(const Before& before) {
   return present;
 }
 
-// What is published has both copies of everything, also if the source has lost one.
+// Gives the file both copies of everything, also if the source has lost one.
 Status mend_copies(mapping::OsFile& file, const container::Header& header, std::uint32_t degraded) {
   FATCTX_ASSIGN(const std::vector<container::Restoration> restorations,
                 container::restorations_of(file, header, degraded));
@@ -155,7 +155,7 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
            .overwrite = given.overwrite || given.more,
            .metadata = given.metadata,
            .choose = [chosen = impl.get()](const container::OpenedToc& opened) { return chosen->choose(opened); },
-           // Who looks at the metadata alone wants to see them as they are.
+           // A look at the metadata alone shows them as they are.
            .mend = given.metadata ? container::MendCopies() : mend_copies}));
   impl->fetch.emplace(std::move(fetch));
   for (const std::string& seed : given.seeds) {

@@ -437,7 +437,7 @@ TEST_F(Fetch, JoinsRangesThatCostLessTogether) {
   EXPECT_EQ(ranges(bytes.size()).size(), 1U);
 }
 
-// What a killed fetch had, in memory that its parent sees.
+// The state of a killed fetch, in memory that its parent sees.
 struct Progressed {
   std::uint64_t missing;  // after the last piece; 0: the payload had not begun
   std::uint64_t published;
