@@ -1,5 +1,5 @@
-// A fetch whose source answers anything, in any order and any cut: a published file is a part of a container that opens,
-// and no byte of it is wrong. Afterwards a good source brings the rest.
+// A fetch whose source answers anything, in any order and any cut: a published file is a part of a container that
+// opens, and no byte of it is wrong. Afterwards a good source brings the rest.
 //
 // Input: 1 byte for the container (below); 1 byte for the options; then answers until the bytes are used up. An answer
 // is 1 byte for its kind:

@@ -1,7 +1,7 @@
-// Arbitrary heads of HTTP answers: what is taken for a part of the file lies in it, and is the range that was asked
-// for.
+// Arbitrary heads of HTTP answers: an answer that is taken has the range that was asked for, inside of the file.
 //
-// Input: 8 bytes offset, 4 bytes size of the asked range; 1 byte: what is known of the file; the lines of the head.
+// Input: 8 bytes offset, 4 bytes size of the asked range; 1 byte for the known facts of the file; the lines of the
+// head.
 #include <string>
 
 #include "fuzz/input.h"
