@@ -22,7 +22,6 @@ from typing import Any
 
 from . import errors
 from ._core import ErrorCode
-from ._program import MISSING, environment, program
 
 __all__ = ["compile", "export", "verify_onnx", "wrap"]
 
@@ -107,13 +106,15 @@ def _json(command: str, arguments: list[Any], options: dict[str, Any], *, check:
 
 def _run(command: str, arguments: list[Any], options: dict[str, Any], *, check: bool = False) -> str:
     """Runs the command and returns what it prints. With `check`, findings that it prints are a result, whatever its exit code."""
-    found = program()
+    from . import _program  # it imports shutil, which takes libraries that `import fatctx` does not need
+
+    found = _program.program()
     if found is None:
-        raise errors.Unsupported(MISSING)
+        raise errors.Unsupported(_program.MISSING)
     # A path that begins with a hyphen must not look like an option.
     paths = [os.fsdecode(os.fspath(one)) for one in arguments]
     paths = [f"./{path}" if path.startswith("-") and path not in ("-o", "--onnx") else path for path in paths]
-    running = subprocess.Popen([found, command, *paths, *_words(options)], env=environment(), stdin=subprocess.DEVNULL,
+    running = subprocess.Popen([found, command, *paths, *_words(options)], env=_program.environment(), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
                                start_new_session=True)  # so that its compilers can be ended with it
     said: list[str] = []
