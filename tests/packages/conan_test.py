@@ -38,7 +38,7 @@ def test_a_c_and_a_cxx_program_use_the_package(environment):
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     said = done.stdout + done.stderr
-    assert f"C: fatctx {VERSION}\n" in said and re.search(rf"C\+\+: fatctx {re.escape(VERSION)}, .*not there", said)
+    assert f"C: fatctx {VERSION}\n" in said and re.search(rf"C\+\+: fatctx {re.escape(VERSION)}, .*cannot open", said)
 
 
 def test_without_an_archive_the_recipe_says_what_to_do(environment):
