@@ -29,7 +29,7 @@ struct FetchOptions {
   SelectPolicy policy = {};
   // Brings no payload: the header, the table of contents and the description alone, to look into a container elsewhere.
   // `records` then means weight blobs, whose tensor tables come too. The second copy of the table is not read as long
-  // as the first one is whole; the file has the first one twice.
+  // as the first one is whole; the file has the first one twice. Copies that came damaged stay as they came.
   bool metadata = false;
   // Takes a partial container that is at `path` already, of the same generation, and keeps its records.
   bool more = false;

@@ -98,6 +98,10 @@ Status PartialToc::need_all() {
     }
   }
   toc_.generations = std::move(all.generations);
+  // A call that looked at whole_ before waits for the lock, and must not make rows again that others read by now.
+  for (std::vector<bool>* const there : {&segments_, &slices_, &records_, &linked_, &references_}) {
+    there->assign(there->size(), true);
+  }
   whole_.store(true, std::memory_order_release);
   return Done{};
 }
