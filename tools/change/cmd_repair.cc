@@ -13,9 +13,9 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
 #include "tools/cli/trust_flags.h"
+#include "tools/inspect/findings.h"
 #include "tools/source/byte_source.h"
 #include "tools/source/http_flags.h"
-#include "tools/inspect/findings.h"
 
 namespace fatctx::tools {
 
