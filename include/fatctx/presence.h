@@ -23,12 +23,12 @@ struct PresenceOptions {
 // A record needs the leaves of 64 KiB under its bytes, and their hashes; a recipe also all segments that it reads.
 struct RecordPresence {
   std::uint32_t record_id = 0;
-  std::uint64_t needed_bytes = 0;  // of the file
-  std::uint64_t absent_bytes = 0;  // of these
+  std::uint64_t needed_bytes = 0;  // bytes of the file that the record needs
+  std::uint64_t absent_bytes = 0;  // how many of them are not present
 };
 struct PresenceReport {
   std::uint64_t absent_bytes = 0;
-  std::vector<ByteRange> absent = {};  // of the file; ascending, and they do not touch
+  std::vector<ByteRange> absent = {};  // the ranges of the file that are not present, ascending and apart
   std::vector<RecordPresence> records = {};
 };
 

@@ -26,13 +26,13 @@ struct UpdateContainer {
 };
 
 struct UpdateReport {
-  std::string path = {};  // of the update; empty if it was only measured
+  std::string path = {};  // the update file; empty if it was only measured
   std::uint64_t update_bytes = 0;
   UpdateContainer made = {};              // NEW
   std::vector<UpdateContainer> old = {};  // in the order of the update
   std::uint64_t copies = 0;
   std::uint64_t copied_bytes = 0;
-  std::uint64_t filled_bytes = 0;   // of repeated bytes
+  std::uint64_t filled_bytes = 0;   // runs of one byte
   std::uint64_t literal_bytes = 0;  // before their compression
   std::uint64_t hash_bytes = 0;     // leaf hashes, which follow from the payload and are not in the update
 };
@@ -40,7 +40,7 @@ struct UpdateReport {
 struct MakeUpdateOptions {
   bool overwrite = false;     // replace the update if it exists
   std::uint32_t threads = 0;  // 0: the number of processors, at most 8; the update is the same for any number
-  Progress progress = {};     // of each pass: the checks, the index of OLD, the search in NEW
+  Progress progress = {};     // called in each pass: the checks, the index of OLD, the search in NEW
   const std::atomic<bool>* cancel = nullptr;  // true: stop with `cancelled`
 };
 

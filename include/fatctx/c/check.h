@@ -28,7 +28,7 @@ typedef struct fatctx_verify_report {
   uint64_t finding_count;  // 0: whole
   uint32_t signed_file;
   uint32_t signature_verified;  // as in fatctx_open_report
-  uint64_t absent_bytes;        // of the findings: bytes of the file that are not present
+  uint64_t absent_bytes;        // bytes of the file that are not present
 } fatctx_verify_report;
 // Check a whole file, or one record of it. Damage is a finding, not an error: look at `report`, which is required. The
 // second takes a path, and also reports damage that keeps the file from being opened. `progress` is called on the

@@ -68,8 +68,8 @@ typedef struct fatctx_fetch_report {
 //         not_found (a seed), stale_handle (a device), io, no_space.
 FATCTX_API int32_t fatctx_fetch_plan_begin(const char* path, uint64_t source_bytes, const fatctx_fetch_options* options,
                                            fatctx_fetch_plan* plan, fatctx_error* error);
-// Writes the ranges of the source that the present stage lacks, ascending; none when all is there. The first `capacity`
-// of them go into `ranges`, their number into `count`. `ranges` may be null if `capacity` is 0.
+// Writes the ranges of the source that the present stage lacks, ascending; none when all is there. `count` gets their
+// number, and `ranges` the first `capacity` of them. `ranges` may be null if `capacity` is 0.
 FATCTX_API int32_t fatctx_fetch_plan_wanted(fatctx_fetch_plan plan, fatctx_file_range* ranges, uint64_t capacity,
                                             uint64_t* count, fatctx_error* error);
 // Takes bytes of the source: any part of the wanted ranges, in any order and any cut. Others are ignored.

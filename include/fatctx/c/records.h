@@ -78,7 +78,7 @@ typedef struct fatctx_file_range {  // bytes of the file; this struct never chan
   uint64_t size;
 } fatctx_file_range;
 // Writes the ranges of the file that a partial container should have and does not: those that one record needs, or with
-// `record_id` 0 all of them, ascending. The first `capacity` of them go into `ranges`, their number into `count`.
+// `record_id` 0 all of them, ascending. `count` gets their number, and `ranges` the first `capacity` of them.
 // `ranges` may be null if `capacity` is 0. Without `read_payload` only holes of the file count, and no payload is read;
 // with it, about a page of each 64 KiB is, and zeros count too. Errors: not_found, truncated, io.
 FATCTX_API int32_t fatctx_container_absent(fatctx_container container, uint32_t record_id, uint32_t read_payload,

@@ -15,7 +15,7 @@ namespace {
 template <typename Hash>
 struct StoredHashes {
   std::uint64_t count = 0;
-  std::uint64_t offset = 0;  // of the first one in the file
+  std::uint64_t offset = 0;  // where the first leaf is in the file
   Hash root;
 
   [[nodiscard]] bool paged() const noexcept { return count > kLeavesPerPage; }

@@ -25,7 +25,7 @@ struct SegmentOutcome {
   std::vector<LeafRange> damaged;       // leaves that do not match: ascending, adjacent ones joined
   // The same of leaves that are zeros and should not be. If the leaf hashes are not present, of all that are zeros.
   std::vector<LeafRange> absent;
-  std::optional<Hash128> hash;       // of a LEAVES segment, and with whole_hash
+  std::optional<Hash128> hash;       // set for a LEAVES segment, and with whole_hash
   std::optional<DiskSha256> sha256;  // with whole_hash, if SHA-256 is used
 };
 

@@ -90,7 +90,7 @@ class PartialFetch {
   FetchReport report_;
   ByteSet raw_;                     // missing bytes of the stages before the payload
   std::vector<std::byte> first_;    // the first bytes of the source
-  bool second_copy_asked_ = false;  // of the table, with `metadata`
+  bool second_copy_asked_ = false;  // the second copy of the table is wanted, with `metadata`
   std::optional<Header> header_;
   std::unique_ptr<OpenedToc> opened_;
   std::vector<SegmentLeaves> leaves_;  // the leaves that the chosen records need

@@ -64,7 +64,7 @@ constexpr std::uint64_t kValueSizes[kValueTypes] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0
 constexpr std::string_view kValueNames[kValueTypes] = {"uint8",  "int8",    "uint16",  "int16", "uint32",
                                                        "int32",  "float32", "boolean", "text",  "array",
                                                        "uint64", "int64",   "float64"};
-constexpr std::uint64_t kShownElements = 4;  // of an array
+constexpr std::uint64_t kShownElements = 4;  // so many elements of an array are shown
 
 Error gguf_error(ErrorCode code, std::uint64_t offset, std::string message) {
   return Error{code, "gguf: " + std::move(message), {.file_offset = offset}};

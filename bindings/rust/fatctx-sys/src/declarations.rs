@@ -192,7 +192,7 @@ pub struct fatctx_verify_report {
     pub signed_file: u32,
     /// as in fatctx_open_report
     pub signature_verified: u32,
-    /// of the findings: bytes of the file that are not present
+    /// bytes of the file that are not present
     pub absent_bytes: u64,
 }
 
@@ -2388,8 +2388,8 @@ extern "C" {
     /// operation_not_permitted (`<path>.fetching` is the file of somebody else), truncated (an empty source),
     /// not_found (a seed), stale_handle (a device), io, no_space.
     pub fn fatctx_fetch_plan_begin(path: *const c_char, source_bytes: u64, options: *const fatctx_fetch_options, plan: *mut fatctx_fetch_plan, error: *mut fatctx_error) -> i32;
-    /// Writes the ranges of the source that the present stage lacks, ascending; none when all is there. The first `capacity`
-    /// of them go into `ranges`, their number into `count`. `ranges` may be null if `capacity` is 0.
+    /// Writes the ranges of the source that the present stage lacks, ascending; none when all is there. `count` gets their
+    /// number, and `ranges` the first `capacity` of them. `ranges` may be null if `capacity` is 0.
     pub fn fatctx_fetch_plan_wanted(plan: fatctx_fetch_plan, ranges: *mut fatctx_file_range, capacity: u64, count: *mut u64, error: *mut fatctx_error) -> i32;
     /// Takes bytes of the source: any part of the wanted ranges, in any order and any cut. Others are ignored.
     ///
@@ -2704,7 +2704,7 @@ extern "C" {
     /// changed, truncated, limit_exceeded (records that together are more than 64 times as large as their file).
     pub fn fatctx_container_info_json(container: fatctx_container, parts: *const fatctx_info_parts, buffer: *mut c_char, capacity: usize, size: *mut usize, error: *mut fatctx_error) -> i32;
     /// Writes the ranges of the file that a partial container should have and does not: those that one record needs, or with
-    /// `record_id` 0 all of them, ascending. The first `capacity` of them go into `ranges`, their number into `count`.
+    /// `record_id` 0 all of them, ascending. `count` gets their number, and `ranges` the first `capacity` of them.
     /// `ranges` may be null if `capacity` is 0. Without `read_payload` only holes of the file count, and no payload is read;
     /// with it, about a page of each 64 KiB is, and zeros count too. Errors: not_found, truncated, io.
     pub fn fatctx_container_absent(container: fatctx_container, record_id: u32, read_payload: u32, ranges: *mut fatctx_file_range, capacity: u64, count: *mut u64, error: *mut fatctx_error) -> i32;
