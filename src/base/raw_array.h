@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
+
+#include "base/exceptions.h"
 
 // Its macros do nothing without the address sanitizer.
 #if __has_include(<sanitizer/asan_interface.h>)
@@ -34,7 +35,7 @@ class RawArray {
     if (size <= std::numeric_limits<std::size_t>::max() / sizeof(T)) {
       data_.reset(static_cast<T*>(std::malloc(size * sizeof(T))));
     }
-    if (!data_) throw std::bad_alloc();
+    if (!data_) throw_out_of_memory();
     poison();
   }
   // Makes all elements, as copies.

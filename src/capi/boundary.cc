@@ -74,6 +74,7 @@ std::int32_t write_error(fatctx_error* error, const Error& what) noexcept {
   return write(error, static_cast<std::int32_t>(what.code), what.message, what.where);
 }
 
+#if FATCTX_EXCEPTIONS
 std::int32_t write_current_exception(fatctx_error* error) noexcept {
   try {
     throw;
@@ -87,6 +88,7 @@ std::int32_t write_current_exception(fatctx_error* error) noexcept {
     return write(error, ErrorCode::kInternal, "an exception of unknown type; a callback may have thrown it");
   }
 }
+#endif
 
 Error null_argument(std::string_view name) { return {ErrorCode::kInvalidArgument, fmt::format("{} is null", name)}; }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/exceptions.h"
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
 #include "fatctx/fatctx.h"
@@ -30,12 +31,16 @@ std::int32_t write_current_exception(fatctx_error* error) noexcept;
 // Every entry point that can fail is a guarded body.
 template <typename Body>
 std::int32_t guarded(fatctx_error* error, const Body& body) noexcept {
+#if FATCTX_EXCEPTIONS
   try {
+#endif
     const Status status = body();
     return status.ok() ? write_success(error) : write_error(error, status.error());
+#if FATCTX_EXCEPTIONS
   } catch (...) {
     return write_current_exception(error);
   }
+#endif
 }
 
 [[nodiscard]] Error null_argument(std::string_view name);

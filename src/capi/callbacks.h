@@ -36,26 +36,34 @@ class CallersUser {
 // the rules, ends here: the library's own seams promise none.
 template <typename Call>
 [[nodiscard]] Status status_of_callback(std::string_view name, const Call& call) noexcept {
+#if FATCTX_EXCEPTIONS
   try {
+#endif
     fatctx_error told = {};
     told.struct_size = sizeof told;
     const std::int32_t code = call(&told);
     if (code == FATCTX_OK) return Done{};
     return error_of_callback(name, code, told);
+#if FATCTX_EXCEPTIONS
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kOutOfMemory, {}};
   } catch (...) {
     return Error{ErrorCode::kInternal, {}};
   }
+#endif
 }
 
 // Calls a callback that cannot answer. An exception, which the rules forbid, is dropped: nobody could take it.
 template <typename Call>
 void quietly(const Call& call) noexcept {
+#if FATCTX_EXCEPTIONS
   try {
     call();
   } catch (...) {  // nothing is left to do
   }
+#else
+  call();
+#endif
 }
 
 }  // namespace fatctx::capi

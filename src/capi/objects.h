@@ -255,6 +255,10 @@ void tell_findings(const std::vector<VerifyFinding>& findings, fatctx_finding ca
 [[nodiscard]] Result<bool> wants_json(std::uint32_t format);
 
 // Options of C as those of C++; null gives the defaults.
+// Refuses options that this build of the library lacks. Errors: unsupported.
+[[nodiscard]] Status check_in_build(const fatctx_open_options& given);
+// A compile hook of C as one of C++. Errors: unsupported (in a build without them).
+[[nodiscard]] Result<PrepareHook> prepare_hook_of(fatctx_prepare_hook prepare, void* user);
 [[nodiscard]] Result<OpenOptions> open_options_in(const fatctx_open_options* options);
 [[nodiscard]] Result<ModelOptions> model_options_in(const fatctx_model_options* options);
 [[nodiscard]] Result<PackRecord> pack_record_in(const fatctx_pack_record* record);

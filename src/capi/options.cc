@@ -30,13 +30,6 @@ std::vector<std::string> words_in(const char* list) {
   return words;
 }
 
-Progress progress_in(fatctx_progress callback, void* user) {
-  if (callback == nullptr) return {};
-  return [callback, user](std::uint64_t done, std::uint64_t total) {
-    if (callback(user, done, total) != 0) throw Cancelled{};
-  };
-}
-
 Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   fatctx_open_options given = {};
   if (options != nullptr) FATCTX_TRY(read_sized(options, given));
@@ -52,6 +45,7 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
                              "_DISABLED (2)",
                              given.file_mapping)};
   }
+  FATCTX_TRY(check_in_build(given));
   OpenOptions result;
   result.verify = static_cast<VerifyPolicy>(given.verify);
   result.follow_symlinks = given.refuse_symlinks == 0;
@@ -86,33 +80,6 @@ Result<OpenOptions> open_options_in(const fatctx_open_options* options) {
   }
   return result;
 }
-
-namespace {
-
-PrepareHook prepare_hook_of(fatctx_prepare_hook prepare, void* user) {
-  return [prepare, user](const PrepareRequest& request) -> Result<std::vector<std::byte>> {
-    const std::string device = device_to_json(request.device);
-    const fatctx_prepare_request asked = {.struct_size = sizeof asked,
-                                          .record_id = request.record.id,
-                                          .name = text_out(request.record.name),
-                                          .unit = text_out(request.record.key.unit),
-                                          .device = text_out(device),
-                                          .source = reinterpret_cast<const std::uint8_t*>(request.source.data()),
-                                          .source_size = request.source.size()};
-    const void* binary = nullptr;
-    std::uint64_t size = 0;
-    char reason[256] = {};
-    if (prepare(user, &asked, &binary, &size, reason, sizeof reason) == 0) {
-      const std::string_view why = until_nul(reason);
-      return Error{ErrorCode::kSerialiseFailed, std::string(why.empty() ? "the prepare hook does not say why" : why)};
-    }
-    if (binary == nullptr) size = 0;
-    const auto* const bytes = static_cast<const std::byte*>(binary);
-    return std::vector<std::byte>(bytes, bytes + size);
-  };
-}
-
-}  // namespace
 
 Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
   fatctx_model_options given = {};
@@ -159,7 +126,9 @@ Result<ModelOptions> model_options_in(const fatctx_model_options* options) {
     FATCTX_ASSIGN(const auto table, find(given.soc_table));
     result.policy.soc_table = *table;
   }
-  if (given.prepare != nullptr) result.prepare = prepare_hook_of(given.prepare, given.prepare_user);
+  if (given.prepare != nullptr) {
+    FATCTX_ASSIGN(result.prepare, prepare_hook_of(given.prepare, given.prepare_user));
+  }
   if (given.consumer != nullptr) {
     result.consumer = [ask = given.consumer, user = given.consumer_user]() -> MappingSupport {
       char reason[256] = {};

@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::uint64_t kLeastShown = std::uint64_t{64} << 10;  // below that a copy costs less than the calls
 
-struct Unmap {
+struct UnmapShown {
   std::size_t size = 0;
   void operator()(void* address) const noexcept { (void)::munmap(address, size); }
 };
 
 // A map of a range for one look, watched by the guard.
 struct Window {
-  std::unique_ptr<void, Unmap> address;
+  std::unique_ptr<void, UnmapShown> address;
   ByteView bytes;  // the bytes of the range; the map begins with the page of the first one
 };
 
@@ -38,7 +38,7 @@ std::optional<Window> map_window(int descriptor, ByteRange range) noexcept {
   void* const address =
       ::mmap(nullptr, length, PROT_READ, MAP_SHARED, descriptor, static_cast<off_t>(range.offset - before));
   if (address == MAP_FAILED) return std::nullopt;
-  return Window{std::unique_ptr<void, Unmap>(address, Unmap{length}),
+  return Window{std::unique_ptr<void, UnmapShown>(address, UnmapShown{length}),
                 ByteView(static_cast<const std::byte*>(address), length).subspan(static_cast<std::size_t>(before))};
 }
 

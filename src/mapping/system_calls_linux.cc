@@ -42,8 +42,10 @@ int open_unnamed(int folder, mode_t mode) noexcept {
 #endif
 
 int rename_in(int folder, const char* from, const char* to, bool replace) noexcept {
-  const unsigned flags = replace ? 0U : static_cast<unsigned>(RENAME_NOREPLACE);
-#if defined(__ANDROID__) && __ANDROID_API__ < 30  // bionic has the call since Android 11; apps may make it since 8
+  constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE, which musl does not define
+  const unsigned flags = replace ? 0U : kNoReplace;
+// musl lacks the function; bionic has it since Android 11, and apps may make the call since 8.
+#if (defined(__ANDROID__) && __ANDROID_API__ < 30) || (!defined(__ANDROID__) && !defined(__GLIBC__))
   return static_cast<int>(::syscall(SYS_renameat2, folder, from, folder, to, flags));
 #else
   return ::renameat2(folder, from, folder, to, flags);

@@ -67,7 +67,7 @@ def missing_declarations(rows: list[dict[str, str]], headers: dict[str, str]) ->
 
 def public_headers() -> dict[str, str]:
     return {name.removeprefix("include/fatctx/").removesuffix(".in"): text_of(name)
-            for name in cxx_files("include/") if not name.endswith("/fatctx.h") and not name.startswith("include/fatctx/c/")}
+            for name in cxx_files("include/") if not name.endswith(("/fatctx.h", "/loader.h")) and not name.startswith("include/fatctx/c/")}
 
 
 def package() -> dict[str, set[str]]:

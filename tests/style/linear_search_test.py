@@ -11,7 +11,7 @@ LOOP = re.compile(r"for \([^;{}]*: [^;{}]*\brecords(?:\(\))?\) \{?\s*if \([^;{}]
 FIND_IF = re.compile(r"\bfind(?:_if)?\(\s*[^;]*?\brecords\b[^;]*?(?:\b(?:record_)?id == |::(?:record_)?id\))")
 # Reads all records to answer about one.
 SAME_BYTES = re.compile(r"\bsame_bytes_as\(")
-ONE_RECORD = {"include/fatctx/info.h", "src/runtime/inspect/same_bytes.cc", "src/capi/container.cc", "python/src/container.cc"}
+ONE_RECORD = {"include/fatctx/info.h", "src/runtime/inspect/same_bytes.cc", "src/capi/record_bytes.cc", "python/src/container.cc"}
 
 # Metrics cover all records, and name a cached view only while that view lives.
 OF_METRICS = {"tools/change/cmd_materialize.cc"}

@@ -110,8 +110,6 @@ class HalfPair {
 
 }  // namespace
 
-KeyId PublicKey::id() const noexcept { return sha256(bytes); }
-
 std::string to_text(const PublicKey& key) { return std::string(kPublicWord) + to_hex(key.bytes); }
 
 Result<PublicKey> parse_public_key(std::string_view text) {

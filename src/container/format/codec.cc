@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <lz4frame.h>
 
+#include "base/exceptions.h"
 #include "fatctx/base/little_endian.h"
 
 namespace fatctx::container {
@@ -42,7 +42,7 @@ LZ4F_preferences_t preferences(std::uint64_t content_size) noexcept {
 // Only this error of liblz4 is not about its input.
 void throw_if_out_of_memory(std::size_t code) {
   if (LZ4F_isError(code) != 0 && std::string_view(LZ4F_getErrorName(code)) == "ERROR_allocation_failed") {
-    throw std::bad_alloc();
+    throw_out_of_memory();
   }
 }
 

@@ -92,3 +92,9 @@ bool signature_holds(ByteView message, const DiskSignature& signature, const Pub
 }
 
 }  // namespace fatctx::container
+
+namespace fatctx {
+
+KeyId PublicKey::id() const noexcept { return container::sha256(bytes); }
+
+}  // namespace fatctx

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "base/json.h"
 #include "fatctx/select.h"
 
 namespace fatctx::runtime {
@@ -11,9 +12,9 @@ namespace fatctx::runtime {
 // Returns a short text: "cpu x86-64-v3+avx-vnni", "htp SM8750 soc 69 v79 vtcm 8 sdk 2.50".
 [[nodiscard]] std::string device_text(const Device& device);
 
-// Returns the fields of fatctx.device/1 without the schema. Unknown fields are left out.
-[[nodiscard]] Json device_fields(const Device& device);
-// Returns the same fields with the schema.
-[[nodiscard]] Json device_document(const Device& device);
+// Returns true if the text is a word as feature lists have them: lower case letters, digits, '.', '_' and '-'.
+[[nodiscard]] bool is_word(std::string_view text);
+// Sorts the words and removes those that are there twice.
+void sort_unique(std::vector<std::string>& words);
 
 }  // namespace fatctx::runtime

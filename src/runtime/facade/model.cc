@@ -8,7 +8,7 @@
 
 #include "base/named_values.h"
 #include "fatctx/device.h"
-#include "fatctx/extract.h"
+#include "runtime/facade/compile_source.h"
 #include "runtime/facade/model_impl.h"
 #include "runtime/facade/plain_model.h"
 #include "runtime/facade/select_from.h"
@@ -22,27 +22,7 @@ namespace fatctx {
 
 namespace {
 
-constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 26;  // a size in a file is not trusted
-
 constexpr NamedValue<OnDamage> kOnDamage[] = {{OnDamage::kFail, "fail"}, {OnDamage::kNext, "next"}};
-
-Result<RecordView> compiled(const Container& container, const RecordInfo& source, const Device& device,
-                            const PrepareHook& prepare) {
-  std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(std::min(source.size_bytes, kMostReserved)));
-  FATCTX_TRY(stream_record(container, source.id, [&](ByteView piece) -> Status {
-    bytes.insert(bytes.end(), piece.begin(), piece.end());
-    return Done{};
-  }));
-  auto binary = prepare({.container = container, .record = source, .source = bytes, .device = device});
-  const auto about = [&] { return fmt::format("{}: compiling source model \"{}\"", container.path(), source.name); };
-  if (!binary.ok()) return in_context(std::move(binary).error(), about());
-  if (binary.value().empty()) {
-    return Error{ErrorCode::kInvalidArgument, fmt::format("{}: the prepare hook gave no bytes", about())};
-  }
-  const auto held = std::make_shared<const std::vector<std::byte>>(std::move(binary).value());
-  return RecordView(held, source.id, *held, AccessPath::kCopied, held->size());
-}
 
 Result<Container> settle_consumer(const Container& container, const MappingProbe& consumer) {
   if (!consumer || container.impl().copies()) return container;
@@ -137,7 +117,7 @@ Result<Model> Model::choose(const Container& given, const ModelOptions& options)
     }
     for (const std::uint32_t id : impl.selection.chosen) {
       FATCTX_ASSIGN(const RecordInfo source, container.record(id));
-      FATCTX_ASSIGN(RecordView view, compiled(container, source, impl.device, options.prepare));
+      FATCTX_ASSIGN(RecordView view, compile_source(container, source, impl.device, options.prepare));
       impl.prepared.push_back(std::move(view));
     }
   }
@@ -152,35 +132,6 @@ const Selection& Model::selection() const& noexcept { return impl_->selection; }
 std::span<const Candidate> Model::candidates() const& noexcept { return impl_->candidates; }
 const Device& Model::device() const& noexcept { return impl_->device; }
 
-Result<std::vector<std::vector<std::string>>> graphs_of_binaries(const Model::Impl& model) {
-  std::vector<std::vector<std::string>> graphs(model.binaries.size());
-  ContainerDescription description;
-  if (model.container) {
-    FATCTX_ASSIGN(description, model.container->describe());
-  }
-  for (std::size_t i = 0; i < graphs.size(); ++i) {
-    const std::uint32_t id = model.binaries[i].record_id;
-    if (model.plain) {
-      graphs[i] = model.plain->graphs(id);
-    } else if (const RecordDescription* record = description.find(id)) {
-      for (const DescribedGraph& graph : record->graphs) graphs[i].push_back(graph.name);
-    }
-  }
-  return graphs;
-}
-
-Result<std::vector<std::string>> Model::graphs(std::uint32_t record_id) const {
-  const auto chosen = std::find_if(impl_->binaries.begin(), impl_->binaries.end(),
-                                   [&](const ModelPart& part) { return part.record_id == record_id; });
-  if (chosen == impl_->binaries.end()) {
-    return Error{ErrorCode::kNotFound, fmt::format("{}: record {} is not a chosen context binary; selection().chosen "
-                                                   "lists their ids",
-                                                   path(), record_id)};
-  }
-  FATCTX_ASSIGN(auto graphs, graphs_of_binaries(*impl_));
-  return std::move(graphs[static_cast<std::size_t>(chosen - impl_->binaries.begin())]);
-}
-
 std::string Model::explain() const {
   const std::string format = impl_->plain ? fmt::format("format: {}\n", model_format_name(impl_->format)) : "";
   if (impl_->format == ModelFormat::kRawBinary) {
@@ -192,11 +143,6 @@ std::string Model::explain() const {
                         impl_->binaries.front().size_bytes);
   }
   return format + explain_text(impl_->selection, impl_->candidates, impl_->device, impl_->policy);
-}
-
-std::string Model::explain_json() const {
-  if (impl_->format == ModelFormat::kRawBinary) return "null\n";
-  return fatctx::explain_json(impl_->selection, impl_->candidates, impl_->device, impl_->policy);
 }
 
 }  // namespace fatctx

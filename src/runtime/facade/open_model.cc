@@ -2,36 +2,11 @@
 
 #include <utility>
 
-#include "base/named_values.h"
 #include "runtime/facade/held_source.h"
 #include "runtime/facade/plain_model.h"
 #include "runtime/open/watched_call.h"
 
 namespace fatctx {
-namespace {
-
-constexpr NamedValue<ModelFormat> kFormats[] = {
-    {ModelFormat::kContainer, "container"},
-    {ModelFormat::kDlc, "dlc"},
-    {ModelFormat::kRawBinary, "raw_binary"},
-};
-
-constexpr NamedValue<RawBinaries> kRawBinaries[] = {
-    {RawBinaries::kKnown, "known"},
-    {RawBinaries::kAny, "any"},
-    {RawBinaries::kRefuse, "refuse"},
-};
-
-}  // namespace
-
-std::string_view model_format_name(ModelFormat format) noexcept { return name_in(kFormats, format); }
-
-std::string_view raw_binaries_name(RawBinaries raw_binaries) noexcept { return name_in(kRawBinaries, raw_binaries); }
-
-std::optional<RawBinaries> raw_binaries_from_name(std::string_view name) noexcept {
-  return value_in(kRawBinaries, name);
-}
-
 Result<Model> open_model(const Source& source, const ModelOptions& options) {
   // Tries a container first: an intact copy of its header identifies it even if the first bytes are damaged. A second
   // open of the same container then reads nothing.

@@ -211,6 +211,8 @@ Result<std::vector<RecordView>> PlainModel::views(const Model::Impl& model) cons
   return views_;
 }
 
+Status PlainModel::check_still() const { return file_.check_still(); }
+
 std::vector<std::string> PlainModel::graphs(std::uint32_t record_id) const {
   for (const DlcSoc& soc : info_.socs) {
     if (soc.entry + 1 != record_id) continue;

@@ -16,16 +16,22 @@
 namespace fatctx {
 
 // An opened DLC or raw binary. Threads: const members from any number of threads.
+// Virtual functions are those that every model calls: a build that opens containers only needs this header alone.
 class PlainModel {
  public:
+  virtual ~PlainModel() = default;
   // Recognises the format and chooses context binaries. Errors: those of Model::open for a file that is not a
   // container.
   [[nodiscard]] static Result<Model> open(PlainFile file, const ModelOptions& options);
   explicit PlainModel(PlainFile file) noexcept : file_(std::move(file)) {}
+  PlainModel(const PlainModel&) = delete;
+  PlainModel& operator=(const PlainModel&) = delete;
 
   // Returns the views of the model's parts, binaries first. All sessions share them, so copies are made only once.
   // Errors: changed; for copies those of the allocator, truncated, io, cancelled (by a StepWatch).
-  [[nodiscard]] Result<std::vector<RecordView>> views(const Model::Impl& model) const;
+  [[nodiscard]] virtual Result<std::vector<RecordView>> views(const Model::Impl& model) const;
+  // Errors: those of PlainFile::check_still.
+  [[nodiscard]] virtual Status check_still() const;
   [[nodiscard]] std::vector<std::string> graphs(std::uint32_t record_id) const;
   [[nodiscard]] const PlainFile& file() const noexcept { return file_; }
   [[nodiscard]] const std::shared_ptr<const PlainBytes>& bytes() const noexcept { return bytes_; }

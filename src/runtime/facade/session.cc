@@ -5,15 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/json.h"
 #include "fatctx/model.h"
 #include "runtime/facade/model_impl.h"
 #include "runtime/facade/plain_model.h"
 #include "runtime/open/attachments.h"
 #include "runtime/open/container_impl.h"
-#include "runtime/select/explain.h"
-#include "runtime/view/prefetch.h"
-#include "runtime/view/record_memory.h"
 #include "runtime/view/view_of.h"
 
 namespace fatctx {
@@ -62,7 +58,7 @@ Status await_records(const Session::Impl& session) {
 // Checks that results computed from the session's views can be trusted.
 Status check_views(const Session::Impl& session) {
   const Model::Impl& model = session.model.impl();
-  if (model.plain) return model.plain->file().check_still();
+  if (model.plain) return model.plain->check_still();
   const Container& container = *model.container;
   FATCTX_TRY(container.check());
   if (!container.impl().copies() && mapped_of(container)->look() != session.file_look) {
@@ -70,22 +66,6 @@ Status check_views(const Session::Impl& session) {
     for (const std::uint32_t id : session.record_ids) FATCTX_TRY(view_of(container, id));
   }
   return await_records(session);
-}
-
-// `graphs`: one list for each record; empty if the records have none.
-Json records_json(const std::vector<SessionRecord>& records, const std::vector<std::vector<std::string>>& graphs) {
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const SessionRecord& record = records[i];
-    rows.push_back({{"name", record.name},
-                    {"record_id", record.view.record_id()},
-                    {"type", record_type_name(record.type)},
-                    {"unit", record.unit},
-                    {"graphs", graphs.empty() ? Json::array() : Json(graphs[i])},
-                    {"size_bytes", record.view.size_bytes()},
-                    {"access_path", access_path_name(record.view.access_path())}});
-  }
-  return rows;
 }
 
 // A session has at least one binary until it ends.
@@ -171,49 +151,6 @@ Result<WeightView> Session::weight(std::string_view name) const {
     last = std::move(view).error();
   }
   return last;
-}
-
-Result<std::string> Session::report_json() const {
-  const Model::Impl& model = impl_->model.impl();
-  const std::string raw_format = model.plain ? model.plain->raw_format() : std::string();
-  const bool selected = model.format != ModelFormat::kRawBinary;
-  FATCTX_ASSIGN(const auto graphs, graphs_of_binaries(model));
-  Json binaries = records_json(impl_->binaries, graphs);
-  Json weights = records_json(impl_->weights, {});
-  return write_json(
-      {{"schema", "fatctx.session/1"},
-       {"path", model.path},
-       {"format", model_format_name(model.format)},
-       {"raw_format", raw_format.empty() ? Json(nullptr) : Json(raw_format)},
-       {"binaries", std::move(binaries)},
-       {"weights", std::move(weights)},
-       {"selection",
-        selected ? explain_document(model.selection, model.candidates, model.device, model.policy) : Json(nullptr)}});
-}
-
-Result<PrefetchReport> Session::prefetch(const PrefetchOptions& options) const {
-  const Model::Impl& model = impl_->model.impl();
-  if (!model.plain) return prefetch_records(*model.container, impl_->record_ids, options);
-  if (impl_->binaries.empty()) return PrefetchReport{};
-  return model.plain->bytes()->prefetch(model.plain->ranges(), options, nullptr, nullptr);
-}
-
-Result<PrefetchHandle> Session::prefetch_in_background(PrefetchOptions options) const {
-  const Model::Impl& model = impl_->model.impl();
-  if (!model.plain) return prefetch_records_in_background(*model.container, impl_->record_ids, std::move(options));
-  return start_prefetch([kept = impl_, options = std::move(options)](const std::atomic<bool>& cancel,
-                                                                     std::atomic<std::uint64_t>& done_bytes) {
-    const PlainModel& plain = *kept->model.impl().plain;
-    if (kept->binaries.empty()) return Result<PrefetchReport>(PrefetchReport{});
-    return plain.bytes()->prefetch(plain.ranges(), options, &cancel, &done_bytes);
-  });
-}
-
-Result<ReleaseReport> Session::release(const ReleaseOptions& options) const {
-  const Model::Impl& model = impl_->model.impl();
-  if (!model.plain) return release_records(*model.container, impl_->record_ids, options);
-  if (impl_->binaries.empty()) return ReleaseReport{};
-  return model.plain->bytes()->release(model.plain->ranges(), options);
 }
 
 }  // namespace fatctx

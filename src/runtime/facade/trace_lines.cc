@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "container/format/hash.h"
-#include "runtime/device/device_text.h"
+#include "runtime/device/device_json.h"
 #include "runtime/observe/observe.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/select/select_rules.h"

@@ -1,7 +1,7 @@
-// Explains why a record was chosen and why the others were not, as text or as JSON.
+// Explains why a record was chosen and why the others were not.
 //
 // Every sentence shows both compared values, the record's and the device's. It ends with the axis in brackets, so that
-// readers can look it up in docs/selection.md. The story contains finished sentences; the two renderers add no facts.
+// readers can look it up in docs/selection.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,15 +9,17 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/json.h"
 #include "fatctx/select.h"
 #include "runtime/device/arch.h"
 #include "runtime/device/device_text.h"
-#include "runtime/select/explain.h"
+#include "runtime/select/explain_story.h"
 #include "runtime/select/select_rules.h"
 
 namespace fatctx {
 namespace {
+
+using Row = runtime::ExplainedRecord;
+using Story = runtime::ExplainedSelection;
 
 std::string cpu_text(std::string_view arch, std::string words) {
   std::replace(words.begin(), words.end(), ',', '+');
@@ -227,19 +229,6 @@ std::string tie_text(runtime::TieRule rule, const Candidate& winner, const Candi
   return "equal otherwise";
 }
 
-struct Row {
-  const Verdict* verdict = nullptr;
-  const Candidate* candidate = nullptr;
-  std::string reason;
-};
-
-// An explanation with all its facts; both renderers read only this.
-struct Story {
-  std::string device;
-  std::vector<Row> rows;           // in the order of the verdicts
-  std::vector<const Row*> chosen;  // in unit order
-};
-
 std::string outranked_sentence(const Row& loser, const Row& winner) {
   const Verdict& verdict = *loser.verdict;
   const std::string fits =
@@ -265,12 +254,46 @@ std::string incomplete_sentence(const Row& row, const std::vector<Row>& rows) {
                      fmt::join(missing, "\", \""));
 }
 
-Story tell(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
-           const SelectPolicy& policy) {
+std::string_view warning_text(std::string_view warning) {
+  if (warning == "generic_record") return "no record was built for this device; the generic one is used";
+  if (warning == "source_model") return "no record was built for this device; a source model is compiled for it";
+  if (warning == "vtcm_unverified") return "the device's VTCM is not known; the record may want more";
+  if (warning == "override_forced") return "the axes refuse the named record; it may not load";
+  if (warning == "damaged_choice")
+    return "what would have been chosen is damaged or not present; the best whole target is used";
+  if (warning == "mixed_targets") return "no target has every unit; units of several targets are used together";
+  return "";
+}
+
+std::string headline(const Selection& selection, const Story& story, const Device& device) {
+  if (story.chosen.empty()) {
+    std::string line = "chosen: none, no record matches this device";
+    if (!on_cpu(device))
+      line += fmt::format(" ({} {})", runtime::vendor_code_name(selection.vendor_code), selection.vendor_code);
+    return line + "\n";
+  }
+  std::string lines;
+  for (const Row* row : story.chosen) {
+    const std::string_view unit = row->candidate->key.unit;
+    const bool source = row->candidate->key.type == RecordType::kSourceModel;  // has no target
+    lines += fmt::format("chosen: {}{}{}: T{} {}, {}\n", row->candidate->name,
+                         source ? "" : fmt::format(" ({})", target_text(row->candidate->key)),
+                         unit.empty() ? "" : fmt::format(" for unit {}", unit), row->verdict->tier,
+                         level_name(row->verdict->level), row->reason);
+  }
+  return lines;
+}
+
+}  // namespace
+
+namespace runtime {
+
+ExplainedSelection explain_story(const Selection& selection, std::span<const Candidate> candidates,
+                                 const Device& device, const SelectPolicy& policy) {
   std::unordered_map<std::uint32_t, const Candidate*> by_id;
   for (const Candidate& candidate : candidates) by_id.emplace(candidate.record_id, &candidate);
   Story story;
-  story.device = runtime::device_text(device);
+  story.device = device_text(device);
   for (const Verdict& verdict : selection.verdicts) {
     const auto found = by_id.find(verdict.record_id);
     if (found == by_id.end()) continue;  // the caller passed other candidates than select() saw
@@ -301,17 +324,6 @@ Story tell(const Selection& selection, std::span<const Candidate> candidates, co
   return story;
 }
 
-std::string_view warning_text(std::string_view warning) {
-  if (warning == "generic_record") return "no record was built for this device; the generic one is used";
-  if (warning == "source_model") return "no record was built for this device; a source model is compiled for it";
-  if (warning == "vtcm_unverified") return "the device's VTCM is not known; the record may want more";
-  if (warning == "override_forced") return "the axes refuse the named record; it may not load";
-  if (warning == "damaged_choice")
-    return "what would have been chosen is damaged or not present; the best whole target is used";
-  if (warning == "mixed_targets") return "no target has every unit; units of several targets are used together";
-  return "";
-}
-
 std::string_view vendor_code_name(int code) {
   switch (code) {
     case 1008:
@@ -329,105 +341,7 @@ std::string_view vendor_code_name(int code) {
   }
 }
 
-std::string headline(const Selection& selection, const Story& story, const Device& device) {
-  if (story.chosen.empty()) {
-    std::string line = "chosen: none, no record matches this device";
-    if (!on_cpu(device))
-      line += fmt::format(" ({} {})", vendor_code_name(selection.vendor_code), selection.vendor_code);
-    return line + "\n";
-  }
-  std::string lines;
-  for (const Row* row : story.chosen) {
-    const std::string_view unit = row->candidate->key.unit;
-    const bool source = row->candidate->key.type == RecordType::kSourceModel;  // has no target
-    lines += fmt::format("chosen: {}{}{}: T{} {}, {}\n", row->candidate->name,
-                         source ? "" : fmt::format(" ({})", target_text(row->candidate->key)),
-                         unit.empty() ? "" : fmt::format(" for unit {}", unit), row->verdict->tier,
-                         level_name(row->verdict->level), row->reason);
-  }
-  return lines;
-}
-
-Json number_or_null(std::uint32_t number) { return number == 0 ? Json(nullptr) : Json(number); }
-Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json version_or_null(const Version& version) { return version.known() ? Json(to_text(version)) : Json(nullptr); }
-
-Json key_json(const SelectionKey& key) {
-  return {{"group", key.group},
-          {"unit", key.unit},
-          {"backend", key.backend},
-          {"qnn_soc", number_or_null(key.qnn_soc)},
-          {"part", text_or_null(key.part)},
-          {"arch", text_or_null(key.arch)},
-          {"features", runtime::feature_words(key.features)},
-          {"vtcm_mb", number_or_null(key.vtcm_mb)},
-          {"sdk", version_or_null(key.sdk)},
-          {"variant", text_or_null(key.variant)},
-          {"api", version_or_null(key.api)},
-          {"blob", version_or_null(key.blob)},
-          {"generic", runtime::is_generic(key)}};
-}
-
-Json tier_json(int tier) { return tier < 0 ? Json(nullptr) : Json(tier); }
-
-Json candidate_json(const Row& row) {
-  const Verdict& verdict = *row.verdict;
-  return {{"record", row.candidate->name},
-          {"record_id", verdict.record_id},
-          {"key", key_json(row.candidate->key)},
-          {"target", target_text(row.candidate->key)},
-          {"tier", tier_json(verdict.tier)},
-          {"level", level_name(verdict.level)},
-          {"chosen", verdict.chosen},
-          {"axis", verdict.axis == Axis::kNone ? Json(nullptr) : Json(axis_id(verdict.axis))},
-          {"reason", row.reason}};
-}
-
-Json code_json(const Selection& selection, const Story& story) {
-  if (!story.chosen.empty()) return nullptr;
-  return {{"name", vendor_code_name(selection.vendor_code)},
-          {"decimal", selection.vendor_code},
-          {"hex", fmt::format("{:#x}", selection.vendor_code)}};
-}
-
-Json damaged_json(const DamagedRecord& damaged) {
-  const ErrorContext& where = damaged.error.where;
-  return {{"record", damaged.name},
-          {"record_id", damaged.record_id},
-          {"error", error_code_name(damaged.error.code)},
-          {"rule", text_or_null(where.rule)},
-          {"file_offset", where.file_offset ? Json(*where.file_offset) : Json(nullptr)},
-          {"message", damaged.error.message}};
-}
-
-Json decision_json(const Selection& selection, const Story& story, const SelectPolicy& policy) {
-  Json chosen = Json::array();
-  for (const Row* row : story.chosen) {
-    chosen.push_back(
-        {{"record", row->candidate->name}, {"record_id", row->verdict->record_id}, {"unit", row->candidate->key.unit}});
-  }
-  Json damaged = Json::array();
-  for (const DamagedRecord& record : selection.damaged) damaged.push_back(damaged_json(record));
-  return {{"group", selection.group},
-          {"chosen", std::move(chosen)},
-          {"damaged", std::move(damaged)},
-          {"tier", tier_json(selection.tier)},
-          {"level", level_name(selection.level)},
-          {"policy", policy.strict ? "strict" : "permissive"},
-          {"parameters",
-           {{"allow_lower_arch", policy.allow_lower_arch},
-            {"allow_generic", policy.allow_generic},
-            {"mix_targets", policy.mix_targets},
-            {"prepare_hook", policy.prepare_hook},
-            {"boundaries", runtime::boundaries_of(policy)},
-            {"max_sdk", policy.max_sdk ? Json(to_text(*policy.max_sdk)) : Json(nullptr)},
-            {"record_override", policy.record_override},
-            {"force", policy.force}}},
-          {"warnings", selection.warnings},
-          {"code", code_json(selection, story)}};
-}
-
-}  // namespace
+}  // namespace runtime
 
 std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, const Device& device,
                             const SelectPolicy& policy) {
@@ -436,7 +350,7 @@ std::string explain_verdict(const Verdict& verdict, const Candidate& candidate, 
 
 std::string explain_text(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
                          const SelectPolicy& policy) {
-  const Story story = tell(selection, candidates, device, policy);
+  const Story story = runtime::explain_story(selection, candidates, device, policy);
   std::string text = fmt::format("device: {}\n", story.device);
   if (!selection.group.empty()) text += fmt::format("group:  {}\n", selection.group);
   if (policy.strict) text += "policy: strict\n";
@@ -452,22 +366,6 @@ std::string explain_text(const Selection& selection, std::span<const Candidate> 
     if (!row.verdict->chosen) text += fmt::format("  {}: {}\n", row.candidate->name, row.reason);
   }
   return text;
-}
-
-Json explain_document(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
-                      const SelectPolicy& policy) {
-  const Story story = tell(selection, candidates, device, policy);
-  Json rows = Json::array();
-  for (const Row& row : story.rows) rows.push_back(candidate_json(row));
-  return {{"schema", "fatctx.selection/1"},
-          {"device", runtime::device_fields(device)},
-          {"candidates", std::move(rows)},
-          {"decision", decision_json(selection, story, policy)}};
-}
-
-std::string explain_json(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
-                         const SelectPolicy& policy) {
-  return write_json(explain_document(selection, candidates, device, policy));
 }
 
 }  // namespace fatctx

@@ -1,11 +1,11 @@
 #include "runtime/view/beside_checks.h"
 
-#include <new>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/exceptions.h"
 #include "container/read/open.h"
 #include "fatctx/container.h"
 #include "mapping/process.h"
@@ -40,12 +40,7 @@ void BesideChecks::work() noexcept {
     waiting_.pop_front();
     const std::uint64_t look = checks_[id].look;
     lock.unlock();
-    Status checked = Done{};
-    try {
-      checked = check(id);
-    } catch (const std::bad_alloc&) {  // nobody above could catch it
-      checked = Error{ErrorCode::kOutOfMemory, {}};
-    }
+    Status checked = out_of_memory_as_error([&] { return check(id); });
     lock.lock();
     // If the file has changed meanwhile and somebody asked again, the record waits once more.
     if (checks_[id].look == look) checks_[id].ended = std::move(checked);

@@ -308,7 +308,7 @@ Status ComposedRecord::verify_since(const RecordInfo& record, std::uint64_t know
   return Done{};
 }
 
-Status ComposedRecord::recheck_cache() const {
+Status ComposedRecord::recheck() const {
   if (!cached_) return Done{};
   FATCTX_ASSIGN(const mapping::FileIdentity now, cached_->file->identity());
   if (now.size != cached_->identity.size) {
@@ -390,7 +390,7 @@ Result<RecordView> composed_view(const Container& container, const RecordInfo& r
       return named(over_budget(options, record, built, 0, obstacle_of(*mapped, record, host)));
     }
     claim.finish(nullptr);
-    if (auto same = range->recheck_cache(); !same.ok()) return named(std::move(same).error());
+    if (auto same = range->recheck(); !same.ok()) return named(std::move(same).error());
     if (verify) {
       auto verified = range->verify(record, container::WorkBudget(mapped->toc(), options.max_made_bytes));
       if (!verified.ok()) return named(std::move(verified).error());
@@ -436,9 +436,7 @@ std::shared_ptr<const ComposedRecord> live_composed(const MappedContainer& mappe
 Status recheck_caches(const MappedContainer& mapped) {
   if (mapped.cached_bytes().load(std::memory_order_relaxed) == 0) return Done{};
   for (const auto& view : live_views_of(mapped)) {
-    const auto* const record = dynamic_cast<const ComposedRecord*>(view.get());
-    if (record == nullptr) continue;
-    auto same = record->recheck_cache();
+    auto same = view->recheck();
     if (!same.ok()) return in_context(std::move(same).error(), mapped.name());
   }
   return Done{};

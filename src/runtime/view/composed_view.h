@@ -46,7 +46,7 @@ class ComposedRecord final : public SharedView {
   // Checks that the mapped bytes of the cache folder are still the verified ones. Costs one fstat; verifies again if
   // the file was written to.
   // Errors: changed (truncated: give back all views of the record), checksum_mismatch, io.
-  [[nodiscard]] Status recheck_cache() const;
+  [[nodiscard]] Status recheck() const override;
 
   [[nodiscard]] const mapping::MappedRegion& region() const noexcept { return *region_; }
   // Returns the pieces of the region, in their order and without gaps.
@@ -104,7 +104,7 @@ class ComposedRecord final : public SharedView {
 [[nodiscard]] std::shared_ptr<const ComposedRecord> live_composed(const MappedContainer& mapped,
                                                                   std::uint32_t record_id);
 
-// Calls ComposedRecord::recheck_cache() for all live composed views of the container.
+// Calls SharedView::recheck() for all live composed views of the container.
 [[nodiscard]] Status recheck_caches(const MappedContainer& mapped);
 
 }  // namespace fatctx

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/exceptions.h"
 #include "base/named_values.h"
 #include "container/format/copy_out.h"
 #include "container/read/leaves.h"
@@ -120,12 +120,7 @@ class PiecedRead {
     for (;;) {
       const std::size_t piece = next_.fetch_add(1, std::memory_order_relaxed);
       if (piece >= pieces_.size() || stop_.load(std::memory_order_relaxed)) return;
-      Status read = Done{};
-      try {
-        read = read_piece(piece, aside);
-      } catch (const std::bad_alloc&) {  // nobody above could catch it
-        read = Error{ErrorCode::kOutOfMemory, {}};
-      }
+      Status read = out_of_memory_as_error([&] { return read_piece(piece, aside); });
       const std::lock_guard lock(mutex_);
       pieces_[piece] = read.ok() ? State::kDone : State::kFailed;
       if (!read.ok() && (!failed_ || failed_->first > piece)) failed_.emplace(piece, std::move(read).error());

@@ -24,6 +24,8 @@ class SharedView {
   SharedView& operator=(const SharedView&) = delete;
 
   [[nodiscard]] const MappedContainer& container() const noexcept { return *container_; }
+  // Checks the bytes that the view does not map from the container's file.
+  [[nodiscard]] virtual Status recheck() const { return Done{}; }
 
  private:
   std::shared_ptr<const MappedContainer> container_;

@@ -1,0 +1,4 @@
+// Files include it for fmt::join.
+#pragma once
+
+#include "loader/fmt/format.h"

@@ -1,0 +1,124 @@
+"""The small loader says what the whole library says, needs libc alone, stays as small as it was, and builds as one
+file."""
+
+import random
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from checkout import ROOT
+
+BUILD = ROOT / "build" / "release" / "tests"
+GOLDEN = sorted((ROOT / "tests" / "golden").rglob("*.fatctx"))
+DEVICES = ["SM8650", "SM8750", "x86-64-v3", "aarch64+dotprod+i8mm", "v75"]
+MUTANTS = 400
+# Bytes that a stripped program grows by when it opens, chooses, explains and reads. docs/loader.md has the aim, and why
+# it is missed.
+MOST_ADDED_BYTES = 520_000
+
+
+def walker(library: str):
+    program = BUILD / f"loader_walk_{library}"
+    assert program.is_file(), f"{program} is not built; scripts/build.sh makes it"
+    return program
+
+
+def lines_of(program, device: str, files) -> list[str]:
+    done = subprocess.run([program, device, *files], capture_output=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode(errors="replace").splitlines()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_both_libraries_say_the_same_of_every_golden_file(device):
+    assert len(GOLDEN) >= 9
+    of_loader = lines_of(walker("loader"), device, GOLDEN)
+    assert of_loader == lines_of(walker("c"), device, GOLDEN)
+    assert sum("sum " in line for line in of_loader) >= 15
+    assert any(line.startswith("  tensor ") for line in of_loader)
+    assert any(line.startswith("chosen: ") for line in of_loader)
+
+
+def test_both_libraries_say_the_same_of_damaged_files(tmp_path):
+    choose = random.Random(25)
+    files = []
+    for number in range(MUTANTS):
+        data = bytearray(choose.choice(GOLDEN).read_bytes())
+        for _ in range(choose.randint(1, 4)):
+            at = choose.randrange(min(len(data), 16384)) if choose.random() < 0.7 else choose.randrange(len(data))
+            data[at] = choose.randrange(256)
+        if choose.random() < 0.2:
+            del data[choose.randrange(len(data)):]
+        files.append(tmp_path / f"{number}.fatctx")
+        files[-1].write_bytes(data)
+    of_loader = lines_of(walker("loader"), "SM8650", files)
+    assert of_loader == lines_of(walker("c"), "SM8650", files)
+    refused = sum(line.startswith("  open: ") for line in of_loader)
+    assert 0 < refused < MUTANTS, "the damage shows nothing if all files open, or none"
+
+
+def test_it_needs_the_c_library_alone():
+    found = subprocess.run(["readelf", "-d", walker("loader")], capture_output=True, text=True, check=True).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", found))
+    assert needed - {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"} == set()
+
+
+def test_it_refuses_what_only_the_whole_library_has(tmp_path):
+    program = tmp_path / "program.c"
+    program.write_text(r"""
+#include <stdio.h>
+#include "fatctx/loader.h"
+int main(void) {
+  fatctx_error error;
+  fatctx_device device;
+  fatctx_container container;
+  fatctx_open_options options;
+  const uint8_t key[32] = {0};
+  fatctx_error_init(&error, sizeof error);
+  fatctx_open_options_init(&options, sizeof options);
+  printf("%d %s\n", fatctx_device_parse("{}", &device, &error), error.message);
+  options.cache_folder = "/nowhere";
+  printf("%d %s\n", fatctx_container_open("x", &options, &container, &error), error.message);
+  options.cache_folder = NULL;
+  options.trusted_keys = key;
+  options.trusted_key_count = 1;
+  printf("%d %s\n", fatctx_container_open("x", &options, &container, &error), error.message);
+  options.trusted_keys = NULL;
+  options.trusted_key_count = 0;
+  options.verify = FATCTX_VERIFY_BESIDE_LOAD;
+  printf("%d %s\n", fatctx_container_open("x", &options, &container, &error), error.message);
+  return 0;
+}
+""")
+    library = ROOT / "build" / "release" / "src" / "loader" / "libfatctx_loader.a"
+    subprocess.run(["g++", "-x", "c", "-std=c99", f"-I{ROOT / 'include'}", program, "-x", "none", library,
+                    "-o", tmp_path / "program"], check=True)
+    said = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split()[0] for line in said] == ["7"] * 4  # unsupported
+    assert all("the small loader does not have" in line and "libfatctx has" in line for line in said)
+    for word, line in zip(["as JSON", "cache_folder", "trusted_keys", "BESIDE_LOAD"], said):
+        assert word in line
+
+
+def test_what_it_adds_to_a_program(tmp_path):
+    """The whole program less one that prints a line, both static in C++ and stripped."""
+    (tmp_path / "line.c").write_text('#include <stdio.h>\nint main(void) { return puts("a line") < 0; }\n')
+    subprocess.run(["gcc", "-Os", "-s", tmp_path / "line.c", "-o", tmp_path / "line"], check=True)
+    shutil.copy(walker("loader"), tmp_path / "walk")
+    subprocess.run(["strip", tmp_path / "walk"], check=True)
+    added = (tmp_path / "walk").stat().st_size - (tmp_path / "line").stat().st_size
+    assert added <= MOST_ADDED_BYTES, f"the loader adds {added} bytes"
+
+
+def test_as_one_file_it_builds_with_one_line_and_says_the_same(tmp_path):
+    subprocess.run([ROOT / "scripts" / "loader_single", "-o", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["g++", "-std=c++20", "-O0", "-c", "fatctx_loader.cc"], cwd=tmp_path, check=True)
+    (tmp_path / "fatctx").mkdir()
+    (tmp_path / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
+    walk = ROOT / "tests" / "loader" / "loader_walk.c"
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}", "-c", walk, "-o", "walk.o"],
+                   cwd=tmp_path, check=True)
+    subprocess.run(["g++", "walk.o", "fatctx_loader.o", "-o", "walk"], cwd=tmp_path, check=True)
+    assert lines_of(tmp_path / "walk", "SM8650", GOLDEN) == lines_of(walker("c"), "SM8650", GOLDEN)
