@@ -62,9 +62,11 @@ std::int32_t write(fatctx_error* error, std::int32_t code, std::string_view mess
   return code;
 }
 
+#if FATCTX_EXCEPTIONS
 std::int32_t write(fatctx_error* error, ErrorCode code, std::string_view message) noexcept {
   return write(error, static_cast<std::int32_t>(code), message, {});
 }
+#endif
 
 }  // namespace
 
