@@ -19,7 +19,7 @@ collect_ignore_glob = [] if ACTIVE else ["*_test.py"]
 
 if ACTIVE:
     sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
-    from places import PLACE, ROOT, Portable, must, run
+    from places import PLACE, ROOT, Portable, must, pythons, run
 
     @pytest.fixture(scope="session")
     def debian(tmp_path_factory) -> Path:
@@ -74,7 +74,10 @@ if ACTIVE:
         """Archive and wheels of scripts/portable for one kind of processor."""
         folder = PLACE / "portable" / request.param
         shutil.rmtree(folder, ignore_errors=True)
-        done = run(ROOT / "scripts" / "portable", "--arch", request.param, "-o", folder, cwd=ROOT)
+        known = pythons()
+        wheels_for = [known[version] for version in ((3, 10), (3, 11), (3, 12)) if version in known]
+        done = run(ROOT / "scripts" / "portable", "--arch", request.param, "-o", folder, cwd=ROOT,
+                   env=dict(os.environ, FATCTX_PYTHONS=" ".join(wheels_for)))
         if done.returncode == 5:
             pytest.skip(done.stderr.strip())
         assert done.returncode == 0, done.stdout + done.stderr

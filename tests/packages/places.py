@@ -48,17 +48,37 @@ class Portable:
     def python(self, tag: str) -> list[str]:
         """A Python that a wheel with this tag is for."""
         if self.arch == platform.machine():
-            return [shutil.which("python3.11") or "python3"] if tag == "cp311" else [newer_python()]
-        suite, name = {"cp311": ("bookworm", "python3.11"), "cp312": ("trixie", "python3.13")}[tag]
+            return [native_python(tag)]
+        if tag not in EMULATED:
+            pytest.skip(f"Debian has no Python for {tag} on {self.arch}")
+        suite, name = EMULATED[tag]
         return [*self.start(suite), str(PLACE / f"arm64-{suite}" / "usr" / "bin" / name)]
 
 
-def newer_python() -> str:
-    """A Python that the wheel for 3.12 and all newer versions fits."""
-    for name in [*os.environ.get("FATCTX_PYTHONS", "").split(), "python3.13", "python3.12", "python3.14"]:
-        if shutil.which(name) and run(name, "-c", "import sys; sys.exit(sys.version_info < (3, 12))").returncode == 0:
-            return name
-    pytest.skip("no Python 3.12 or newer is here")
+# The wheel for 3.12 fits all newer versions, so a newer one tests it.
+EMULATED = {"cp311": ("bookworm", "python3.11"), "cp312": ("trixie", "python3.13")}
+
+
+def pythons() -> dict[tuple[int, int], str]:
+    """Pythons of this machine by version: those that FATCTX_PYTHONS names, those in PATH, those of pyenv."""
+    names = [*os.environ.get("FATCTX_PYTHONS", "").split(), *(f"python3.{minor}" for minor in range(10, 15))]
+    if shutil.which("pyenv"):
+        names += sorted(map(str, Path(must("pyenv", "root").strip()).glob("versions/3.1[0-9].*/bin/python3.1[0-9]")))
+    found = {}
+    for name in filter(shutil.which, names):
+        done = run(name, "-c", "import sys; print(*sys.version_info[:2], sys.executable)")
+        if done.returncode == 0:
+            major, minor, program = done.stdout.strip().split(" ", 2)
+            found.setdefault((int(major), int(minor)), program)
+    return found
+
+
+def native_python(tag: str) -> str:
+    wanted = (3, int(tag.removeprefix("cp3")))
+    fitting = sorted(version for version in pythons() if version == wanted or (tag == "cp312" and version > wanted))
+    if not fitting:
+        pytest.skip(f"no Python for {tag} is here; FATCTX_PYTHONS names more of them")
+    return pythons()[fitting[-1]]
 
 
 # A shell in a root: it sees no process and no network of this machine. Its mounts end with it.

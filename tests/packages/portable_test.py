@@ -121,7 +121,7 @@ def wheel_of(portable, tag):
     return found[0]
 
 
-@pytest.mark.parametrize("tag", ["cp311", "cp312"])
+@pytest.mark.parametrize("tag", ["cp310", "cp311", "cp312"])
 def test_a_wheel_is_small_and_needs_glibc_2_28_alone(portable, tag, tmp_path):
     wheel = wheel_of(portable, tag)
     assert wheel.name == f"fatctx-{VERSION}-{tag}-{'abi3' if tag == 'cp312' else tag}-manylinux_2_28_{portable.arch}.whl"
@@ -139,7 +139,7 @@ def test_a_wheel_is_small_and_needs_glibc_2_28_alone(portable, tag, tmp_path):
     assert f"manylinux_2_28_{portable.arch}" in " ".join(said.split())
 
 
-@pytest.mark.parametrize("tag", ["cp311", "cp312"])
+@pytest.mark.parametrize("tag", ["cp310", "cp311", "cp312"])
 def test_a_wheel_works_where_nothing_else_is(portable, tag, tmp_path):
     """From the installation to the first view; without a network."""
     wheel = wheel_of(portable, tag)

@@ -1,0 +1,11 @@
+# The test of the port asks whether it packages what it should. Its programs need not be fast, and one build is enough.
+set(VCPKG_TARGET_ARCHITECTURE x64)
+set(VCPKG_CRT_LINKAGE dynamic)
+set(VCPKG_LIBRARY_LINKAGE static)
+set(VCPKG_CMAKE_SYSTEM_NAME Linux)
+set(VCPKG_BUILD_TYPE release)
+set(VCPKG_CMAKE_CONFIGURE_OPTIONS -DCMAKE_CXX_FLAGS_RELEASE=-O0)
+find_program(launcher ccache)
+if(launcher)
+  list(APPEND VCPKG_CMAKE_CONFIGURE_OPTIONS "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}")
+endif()
