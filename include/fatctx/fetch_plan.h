@@ -43,6 +43,9 @@ struct FetchOptions {
   // As in OpenOptions. With keys, every byte is also compared with the signed SHA-256.
   std::vector<PublicKey> trusted_keys = {};
   std::uint64_t minimum_generation = 0;
+  // The SHA-256 that the table of contents must have, as 64 lower-case hexadecimal digits: from a manifest whose digest
+  // the caller trusts, for example (docs/delivery.md). Empty: none.
+  std::string toc_sha256 = {};
 
   // Ranges with at most so many bytes between them are fetched as one: a request costs about as much time as these
   // bytes. The default is right for 30 ms and 35 Mbit/s.
@@ -56,7 +59,8 @@ struct FetchOptions {
 class FetchPlan {
  public:
   // `source_bytes`: the size of the whole container at its source.
-  // Errors: exists (`path` exists, and neither `overwrite` nor `more` is set), locked (another process works on it),
+  // Errors: invalid_argument (`toc_sha256` is no SHA-256; options that exclude each other),
+  //         exists (`path` exists, and neither `overwrite` nor `more` is set), locked (another process works on it),
   //         operation_not_permitted (`<path>.fetching` is the file of somebody else), truncated (an empty source),
   //         not_found (a seed), those of opening a seed, io.
   [[nodiscard]] static Result<FetchPlan> begin(const std::string& path, std::uint64_t source_bytes,
@@ -75,7 +79,8 @@ class FetchPlan {
   // Errors: checksum_mismatch (the bytes are not those of the container; they were not written, and are wanted again),
   //         bad_magic (not a container), malformed, unsupported and others of an open, signature_missing,
   //         signature_bad, rollback, not_found (a record), no_match (a device), changed (with `more`: the source has
-  //         another generation), invalid_argument (bytes behind the end of the source), no_space, io.
+  //         another generation; or it is not the one of `toc_sha256`), invalid_argument (bytes behind the end of the
+  //         source), no_space, io.
   [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
   // Copies equal leaves of a further container that is here, as those of FetchOptions::seeds: one that an update made,
   // for example. Errors: operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space,

@@ -519,6 +519,52 @@ def lz4() -> Seeds:
     }
 
 
+def oci() -> Seeds:
+    """See oci_fuzz.cc."""
+    digest = "sha256:" + "0123456789abcdef" * 4
+    config = {"mediaType": "application/vnd.oci.empty.v1+json", "digest": digest, "size": 2}
+
+    def layer(media_type: str, size: object, title: str = "model.fatctx") -> dict:
+        return {"mediaType": media_type, "digest": digest, "size": size, "annotations": {"org.opencontainers.image.title": title}}
+
+    def manifest(artifact_type: str, *layers: dict, **more: object) -> bytes:
+        return b"\0" + json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": artifact_type,
+                                   "config": config, "layers": list(layers)} | more).encode()
+
+    container, part = "application/vnd.fatctx.container.v1", "application/vnd.fatctx.part.v1"
+    return {
+        "one-blob": manifest(container, layer(container, 1000), annotations={"vnd.fatctx.toc.sha256": "0" * 64}),
+        "parts": manifest(container, layer(part, 1000), layer(part, 5)),
+        "no-sum": manifest(container, layer(part, 2**62), layer(part, 2**62)),
+        "large-size": manifest(container, layer(container, 2**64)),
+        "other-client": manifest("application/vnd.unknown.artifact.v1", layer("text/plain", 5, "README"), layer("a/b", 1000)),
+        "two-containers": manifest("", layer("a/b", 5), layer("a/b", 1000)),
+        "no-layer": manifest(container),
+        "update": manifest("application/vnd.fatctx.update.v1", layer("application/vnd.fatctx.update.v1", 7), subject=config),
+        "other-digest": manifest(container, {"mediaType": container, "digest": "sha512:00", "size": 1}),
+        "index": b"\1" + json.dumps({"schemaVersion": 2, "manifests": [layer(container, 3) | {"artifactType": container}, {"digest": "md5:1", "size": 1}]}).encode(),
+        "bearer": b'\2Bearer realm="https://auth.example.com/token",service="registry",scope="repository:m:pull"',
+        "realm-elsewhere": b'\2Bearer realm="https://example.org/token", service=r',
+        "realm-below-the-name": b'\2bearer realm="https://notexample.com/token"',
+        "realm-without-encryption": b'\2Bearer realm="http://auth.example.com/token"',
+        "realm-with-a-user": b'\2Bearer realm="https://registry.example.com@evil.example.org/"',
+        "realm-not-ended": b'\2Bearer realm="https://auth',
+        "basic": b'\2Basic realm="registry"',
+        "token": b'\3{"token": "abc.def", "expires_in": 60}',
+        "token-of-two-lines": b'\3{"access_token": "abc\\r\\nX: y"}',
+        "credentials": b'\4{"auths": {"localhost:5000": {"auth": "dXNlcjpwYXNz"}}, "credsStore": "pass"}',
+        "helper": b'\4{"ServerURL": "localhost:5000", "Username": "<token>", "Secret": "s"}',
+        "helper-is-a-path": b'\4{"credHelpers": {"localhost:5000": "../../bin/sh"}}',
+        "by-tag": b"\5oci://localhost:5000/models/m:1.0",
+        "by-digest": b"\5oci://[::1]:5000/m__n/a-b.c@" + digest.encode(),
+        "no-tag": b"\5oci://localhost/m",
+        "location": b"\6/v2/a/blobs/uploads/1?state=2",
+        "location-elsewhere": b"\6//evil.example.org:443/x",
+        "location-beside": b"\6uploads/1#part",
+        "error": b'\7{"errors": [{"code": "DENIED", "message": "no\\u001b[31m"}]}',
+    }
+
+
 def irpa() -> Seeds:
     def archive(entries: list[bytes], names: bytes, storage: bytes, next_header: int = 0, major: int = 0) -> bytes:
         table = b"".join(entry.ljust((len(entry) + 15) // 16 * 16, b"\0") for entry in entries)
@@ -1513,7 +1559,7 @@ def update() -> Seeds:
 
 
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
-                                            dlc_layout, fetch, gguf, http_answer, irpa, lz4, manifest, qnn_json, recipe, safetensors,
+                                            dlc_layout, fetch, gguf, http_answer, irpa, lz4, manifest, oci, qnn_json, recipe, safetensors,
                                             tensor_table, toc, update, words, writers)}
 
 

@@ -99,7 +99,7 @@ RepairSource source_at(const std::string& url, const HttpOptions& http) {
   return {
       url,
       [url, http, source]() -> Result<std::uint64_t> {
-        FATCTX_ASSIGN(*source, open_http_source(url, http));
+        FATCTX_ASSIGN(*source, open_url_source(url, http));
         return (*source)->size();
       },
       [source](const std::vector<ByteRange>& ranges, const TakeBytes& take) { return (*source)->read(ranges, take); }};

@@ -110,6 +110,7 @@ void add_socs(CLI::App& app, Outcome& outcome);
 void add_verify(CLI::App& app, Outcome& outcome);
 void add_repair(CLI::App& app, Outcome& outcome);
 void add_fetch(CLI::App& app, Outcome& outcome);
+void add_push(CLI::App& app, Outcome& outcome);
 void add_delta(CLI::App& app, Outcome& outcome);
 void add_apply(CLI::App& app, Outcome& outcome);
 void add_diff(CLI::App& app, Outcome& outcome);

@@ -25,6 +25,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"verify", add_verify},
       {"repair", add_repair},
       {"fetch", add_fetch},
+      {"push", add_push},
       {"delta", add_delta},
       {"apply", add_apply},
       {"diff", add_diff},

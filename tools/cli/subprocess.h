@@ -14,6 +14,7 @@ namespace fatctx::tools {
 struct ProcessRequest {
   std::vector<std::string> arguments;                    // the first is the program: a path, never searched for in PATH
   std::string working_folder;                            // empty: ours
+  std::string input = {};                                // of its standard input, at most 4 KiB
   std::size_t max_output_bytes = std::size_t{64} << 10;  // per stream; longer output keeps its beginning and its end
 };
 
@@ -26,11 +27,11 @@ struct ProcessResult {
   [[nodiscard]] bool succeeded() const noexcept { return signal == 0 && exit_code == 0; }
 };
 
-// Runs the program and waits for its end. Its standard input is empty. Reads all of its output; beyond
+// Runs the program and waits for its end. Reads all of its output; beyond
 // max_output_bytes it drops the middle and inserts a line that says so.
 //
 // Threads: from any number of threads at once; no descriptor leaks into the programs of other threads.
-// Errors: not_found, operation_not_permitted (not a program), no_resource, io.
+// Errors: not_found, operation_not_permitted (not a program), invalid_argument (a longer input), no_resource, io.
 [[nodiscard]] Result<ProcessResult> run_process(const ProcessRequest& request);
 
 // Limits this process for the rest of its life: to `more_memory` bytes of address space beyond what it has, and to

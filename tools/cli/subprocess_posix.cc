@@ -31,6 +31,7 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::size_t kPieceSize = std::size_t{16} << 10;
+constexpr std::size_t kMostInput = std::size_t{4} << 10;
 
 Error system_error(int error_number, std::string_view what) {
   ErrorCode code = ErrorCode::kIo;
@@ -76,6 +77,22 @@ Result<Pipe> make_pipe() {
   // Sets close-on-exec at once: another thread may spawn between two calls.
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "no pipe");
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// Returns a pipe that holds the input of a program. A pipe takes so much at once, so nobody waits.
+Result<Pipe> pipe_with(std::string_view input) {
+  if (input.size() > kMostInput) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("an input of {} bytes; at most {} are allowed", input.size(), kMostInput)};
+  }
+  FATCTX_ASSIGN(Pipe pipe, make_pipe());
+  while (!input.empty()) {
+    const ssize_t size = ::write(pipe.write_end.get(), input.data(), input.size());
+    if (size < 0 && errno != EINTR) return system_error(errno, "cannot write the input of a program");
+    if (size > 0) input.remove_prefix(static_cast<std::size_t>(size));
+  }
+  pipe.write_end.reset();
+  return pipe;
 }
 
 // A text that keeps the first and the last half of its input.
@@ -179,7 +196,13 @@ Result<ProcessResult> run_process(const ProcessRequest& request) {
   FATCTX_ASSIGN(Pipe out, make_pipe());
   FATCTX_ASSIGN(Pipe err, make_pipe());
   SpawnActions actions;
-  posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  Pipe in;
+  if (request.input.empty()) {
+    posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  } else {
+    FATCTX_ASSIGN(in, pipe_with(request.input));
+    posix_spawn_file_actions_adddup2(actions.get(), in.read_end.get(), STDIN_FILENO);
+  }
   posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(actions.get(), err.write_end.get(), STDERR_FILENO);
   const std::vector<std::string> words = request.working_folder.empty() ? request.arguments : words_that_enter(request);

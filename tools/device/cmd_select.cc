@@ -143,7 +143,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
        .examples = {"fatctx select model.fatctx", "fatctx select model.fatctx --device SM8650 --sdk 2.51 --vtcm 8",
                     "fatctx select model.fatctx --require-coverage SM8550,SM8650,SM8750"},
        .more = "docs/cli/device.md, docs/selection.md; exit code 4: nothing fits, 1: a device is not covered"});
-  command->add_option("FILE", options->path, "The container, or its URL (http, https)")->required();
+  command->add_option("FILE", options->path, "The container, or its URL (http, https, oci)")->required();
   add_device_flags(*command, options->device);
   command->add_option("--group", options->policy.group, "The graph group, if there are several")->type_name("GROUP");
   command->add_option("--record", options->record, "Take this context binary, if it fits")->type_name("NAME");

@@ -24,6 +24,7 @@
 #include "tools/source/byte_source.h"
 #include "tools/source/fetch_run.h"
 #include "tools/source/http_flags.h"
+#include "tools/source/oci_source.h"
 
 namespace fatctx::tools {
 
@@ -122,8 +123,16 @@ BesideSource update_beside(const std::string& source, const std::vector<std::str
     if (!opened.ok()) continue;
     const auto state = opened.value().report();
     if (!state.ok()) continue;
-    const std::string name = fmt::format("{}.from-{}-{}", source, state.value().uuid, state.value().generation);
-    auto update = is_url(source) ? open_http_source(name, http) : open_file_source(name);
+    const std::string from = fmt::format("{}-{}", state.value().uuid, state.value().generation);
+    if (is_oci(source)) {
+      const auto found = find_oci_update(source, from, http, fetched.requests);
+      if (found.ok() && !found.value().reference.empty() && found.value().size < missing) {
+        return {found.value().reference, found.value().size};
+      }
+      continue;
+    }
+    const std::string name = fmt::format("{}.from-{}", source, from);
+    auto update = is_url(source) ? open_url_source(name, http) : open_file_source(name);
     if (is_url(source)) ++fetched.requests;
     if (update.ok() && update.value()->size() < missing) return {name, update.value()->size()};
   }
@@ -180,7 +189,8 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   Fetched fetched;
   fetched.dry_run = flags.dry_run;
   TemporaryFile copy;
-  auto source = is_url(flags.source) ? open_http_source(flags.source, http) : open_file_source(flags.source);
+  auto source = is_url(flags.source) ? open_url_source(flags.source, http) : open_file_source(flags.source);
+  // A manifest that was read is read again for the whole file, and its table is compared as well.
   if (!source.ok() && source.error().code == ErrorCode::kUnsupported && is_url(flags.source) && !flags.require_ranges &&
       !flags.dry_run) {
     print_note(escaped(fmt::format("note: {}; fetching the whole file", to_text(source.error()))));
@@ -195,6 +205,7 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   FATCTX_TRY(check_size(flags, source.value()->size()));
   const bool resumed = std::filesystem::exists(flags.out + ".fetching");
   if (flags.dry_run) options.overwrite = true;
+  if (options.toc_sha256.empty()) options.toc_sha256 = source.value()->toc_sha256();
   const std::vector<std::string> seeds = options.seeds;
   FATCTX_ASSIGN(FetchPlan plan, FetchPlan::begin(flags.out, source.value()->size(), std::move(options)));
   ProgressLine line("fetch");
@@ -297,7 +308,7 @@ void add_fetch(CLI::App& app, Outcome& outcome) {
                                              "fatctx fetch model.fatctx --device x86-64-v3 -o part.fatctx --more",
                                              "fatctx fetch model.fatctx --all --from old.fatctx -o new.fatctx"},
                                 .more = "docs/cli/fetch.md, docs/delivery.md"});
-  command->add_option("SOURCE", flags->source, "A URL (http, https), or a file")->required();
+  command->add_option("SOURCE", flags->source, "A URL (http, https, oci), or a file")->required();
   command->add_option("-o,--output", flags->out, "The file to make")->required()->type_name("FILE");
   add_device_flags(*command, flags->device);
   command->add_option("--devices", flags->devices, "Several devices, or @FILE: the records for all of them")

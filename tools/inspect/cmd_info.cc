@@ -334,7 +334,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
                                 .synopsis = "fatctx info FILE [options]",
                                 .examples = {"fatctx info model.fatctx --tensors weights"},
                                 .more = "docs/cli/inspect.md, docs/format.md"});
-  command->add_option("FILE", options->path, "The container, or its URL (http, https)");
+  command->add_option("FILE", options->path, "The container, or its URL (http, https, oci)");
   command->add_flag("--parts", options->parts, "Print source models, binaries by target, and shared weights");
   command->add_flag("--records", options->records, "Print every fact of every record");
   command->add_option("--tensors", options->tensors_of, "Print the tensors of a weight blob; of another file: PATTERN")

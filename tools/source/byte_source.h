@@ -24,14 +24,26 @@ class ByteSource {
   // io (the connection broke again and again, or the server answers wrongly).
   [[nodiscard]] virtual Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) = 0;
   [[nodiscard]] virtual std::uint64_t requests() const noexcept = 0;
+  // Returns the SHA-256 that the table of contents of the container must have, in hexadecimal, if the source says it.
+  [[nodiscard]] virtual std::string toc_sha256() const { return {}; }
 };
 
 // Errors: not_found, io.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path);
 
+struct HttpCredentials {
+  std::string user;
+  std::string password;
+  std::string bearer;  // a token; instead of a user
+
+  [[nodiscard]] bool empty() const noexcept { return user.empty() && bearer.empty(); }
+};
+
 struct HttpOptions {
   std::string ca_file;                 // PEM; empty: the system's
   std::string auth_file;               // "user:password" or "Bearer TOKEN"; empty: none
+  HttpCredentials credentials;         // instead of those in auth_file
+  bool plain_http = false;             // a registry is asked by http, also if it is on another machine
   std::uint64_t bytes_per_second = 0;  // 0: no limit
   std::uint32_t parallel = 4;          // requests at the same time
   std::uint32_t retries = 5;           // in a row without a byte of progress
@@ -42,11 +54,23 @@ struct HttpOptions {
 // Asks the server for the first bytes, which says size and version of the file.
 // Errors: unsupported (this build has no HTTP; or the server does not send ranges), those of read().
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_http_source(const std::string& url, const HttpOptions& options);
+// The same for a blob of a registry, whose URL names its content: the blob must have `size` bytes. `ask`: whether to
+// ask for the first bytes now; otherwise the first request is that of the first read(). Errors: also changed (another
+// size).
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_blob_source(const std::string& url, std::uint64_t size, bool ask,
+                                                                   const HttpOptions& options);
+// Hands the whole file behind a URL to `take`, in order. Errors: those of read().
+[[nodiscard]] Status stream_whole(const std::string& url, const TakeBytes& take, const HttpOptions& options);
+
+// A source behind a URL of any kind: http, https, or an artifact of a registry (oci).
+// Errors: those of open_http_source() and open_oci_source().
+[[nodiscard]] Result<std::unique_ptr<ByteSource>> open_url_source(const std::string& url, const HttpOptions& options);
 // Writes the whole file to `path`, which must not exist, from a server that does not send ranges. Leaves nothing behind
 // after an error. Errors: those of read(); exists, limit_exceeded (more than `most_bytes`), no_space.
 [[nodiscard]] Status download_whole(const std::string& url, const std::string& path, std::uint64_t most_bytes,
                                     const HttpOptions& options);
 
+// Returns whether a text names something behind HTTP: http://, https:// or oci://.
 [[nodiscard]] bool is_url(const std::string& source) noexcept;
 // Returns the containers that `from` names: itself, or those in the folder that it is, in the order of their names.
 // Prints a note for each file there that cannot be opened.

@@ -50,10 +50,6 @@ class FileSource final : public ByteSource {
 
 }  // namespace
 
-bool is_url(const std::string& source) noexcept {
-  return source.starts_with("http://") || source.starts_with("https://");
-}
-
 std::vector<std::string> containers_named(const std::string& from) {
   std::error_code failed;
   if (!std::filesystem::is_directory(from, failed)) return {from};

@@ -77,7 +77,8 @@ Result<FileVersion> judge_answer(const HttpAnswer& answer, ByteRange range, cons
     case 206:
       break;
     case 200:
-      if (known != nullptr) return Error{ErrorCode::kChanged, "the file was replaced on the server; fetch again"};
+      if (known != nullptr && !known->size_alone)
+        return Error{ErrorCode::kChanged, "the file was replaced on the server; fetch again"};
       return Error{ErrorCode::kUnsupported, "the server does not send ranges"};
     case 401:
     case 403:
@@ -102,10 +103,11 @@ Result<FileVersion> judge_answer(const HttpAnswer& answer, ByteRange range, cons
     return Error{ErrorCode::kIo,
                  fmt::format("the server sends no range that can be understood: \"{}\"", answer.content_range)};
   }
-  FileVersion version{found->total, strong(answer.etag), answer.last_modified};
+  FileVersion version{found->total, strong(answer.etag), answer.last_modified, known != nullptr && known->size_alone};
   const ByteRange expected = known == nullptr ? ByteRange{range.offset, std::min(range.size, found->total)} : range;
   if (known != nullptr &&
-      (version.size != known->size || version.etag != known->etag || version.last_modified != known->last_modified)) {
+      (version.size != known->size ||
+       (!known->size_alone && (version.etag != known->etag || version.last_modified != known->last_modified)))) {
     return Error{ErrorCode::kChanged, "the file was replaced on the server; fetch again"};
   }
   if (found->range != expected) {

@@ -34,6 +34,8 @@ struct FileVersion {
   std::uint64_t size = 0;
   std::string etag;  // empty: none, or a weak one
   std::string last_modified;
+  // Only the size is compared: the URL names the content, and each redirect may lead to another copy of it.
+  bool size_alone = false;
 };
 
 // Judges the answer to a request for `range`. `known`: of an earlier answer; null for the first, whose range may be

@@ -12,23 +12,28 @@ void add_http_access_flags(CLI::App& command, HttpOptions& http) {
       .add_option("--auth-file", http.auth_file,
                   "A file with user:password, or Bearer TOKEN; never sent to another host")
       ->type_name("FILE");
+  command.add_flag("--plain-http", http.plain_http, "Ask a registry (oci://) by http, without encryption");
 }
 
-void add_http_flags(CLI::App& command, HttpOptions& http) {
-  add_http_access_flags(command, http);
+void add_rate_flags(CLI::App& command, HttpOptions& http) {
   command.add_option("--limit-rate", http.bytes_per_second, "Most bytes a second")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())
       ->type_name("SIZE");
-  command.add_option("--parallel", http.parallel, "Requests at the same time; default 4")
-      ->check(whole_number(1, 64))
-      ->type_name("N");
   command.add_option("--retries", http.retries, "Tries in a row that may bring nothing; default 5")
       ->check(whole_number(0, 100))
       ->type_name("N");
   command.add_option("--timeout", http.stalled_seconds, "Seconds below 1 KiB/s that break a connection; default 30")
       ->check(whole_number(1, 86400))
       ->type_name("N");
+}
+
+void add_http_flags(CLI::App& command, HttpOptions& http) {
+  add_http_access_flags(command, http);
+  command.add_option("--parallel", http.parallel, "Requests at the same time; default 4")
+      ->check(whole_number(1, 64))
+      ->type_name("N");
+  add_rate_flags(command, http);
 }
 
 }  // namespace fatctx::tools

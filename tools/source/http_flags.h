@@ -9,9 +9,11 @@ class App;
 
 namespace fatctx::tools {
 
-// Adds --cacert and --auth-file.
+// Adds --cacert, --auth-file and --plain-http.
 void add_http_access_flags(CLI::App& command, HttpOptions& http);
-// Adds --cacert, --auth-file, --limit-rate, --parallel, --retries and --timeout.
+// Adds --limit-rate, --retries and --timeout.
+void add_rate_flags(CLI::App& command, HttpOptions& http);
+// Adds all of these, and --parallel.
 void add_http_flags(CLI::App& command, HttpOptions& http);
 
 }  // namespace fatctx::tools

@@ -1,55 +1,23 @@
 // A source behind HTTP, by libcurl: several requests at a time, each for one range.
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdio>
 #include <deque>
-#include <fstream>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "tools/source/byte_source.h"
+#include "tools/source/credentials_file.h"
+#include "tools/source/curl_easy.h"
 #include "tools/source/curl_library.h"
 #include "tools/source/http_answer.h"
+#include "tools/source/retry_pause.h"
 
 namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kFirstBytes = std::uint64_t{64} << 10U;  // size of the first request of a plan
 constexpr std::uint64_t kLargeRange = std::uint64_t{32} << 20U;  // a larger one is divided among the connections
-constexpr long kSlowest = 1024;                                  // bytes a second
-constexpr long kMostRedirects = 5;
-constexpr std::chrono::milliseconds kFirstPause{250};
-
-using Easy = std::unique_ptr<CURL, decltype(CurlLibrary::easy_cleanup)>;
-using Lines = std::unique_ptr<curl_slist, decltype(CurlLibrary::slist_free_all)>;
-
-// The first line of --auth-file.
-struct Credentials {
-  std::string user_and_password;
-  std::string bearer;
-};
-
-Result<Credentials> read_credentials(const std::string& path) {
-  Credentials credentials;
-  if (path.empty()) return credentials;
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return Error{ErrorCode::kNotFound, fmt::format("{}: no credentials in it", path)};
-  while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-  constexpr std::string_view kBearer = "Bearer ";
-  if (line.starts_with(kBearer)) {
-    credentials.bearer = line.substr(kBearer.size());
-  } else if (line.find(':') != std::string::npos) {
-    credentials.user_and_password = line;
-  } else {
-    return Error{ErrorCode::kInvalidConfig,
-                 fmt::format("{}: the first line must be \"user:password\" or \"Bearer TOKEN\"", path)};
-  }
-  return credentials;
-}
 
 // One request, from its start to its end.
 struct Transfer {
@@ -114,26 +82,12 @@ int on_progress(void* transfer, curl_off_t, curl_off_t, curl_off_t, curl_off_t) 
   return cancel != nullptr && cancel->load() ? 1 : 0;
 }
 
-bool is_final(CURLcode code) {
-  switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_URL_MALFORMAT:
-    case CURLE_TOO_MANY_REDIRECTS:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CERTPROBLEM:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The parts that all requests to one URL have in common.
 struct Connection {
   const CurlLibrary* curl = nullptr;
   std::string url;
   HttpOptions options;
-  Credentials credentials;
+  HttpCredentials credentials;
 };
 
 // Prepares a request. `range`: null for the whole file. `lines` and the transfer must live as long as the request.
@@ -142,41 +96,16 @@ Easy prepare(const Connection& connection, const ByteRange* range, Transfer& tra
   Easy easy(library.easy_init(), library.easy_cleanup);
   if (!easy) return easy;
   CURL* const curl = easy.get();
-  const HttpOptions& options = connection.options;
-  const char* const protocols = connection.url.starts_with("https://") ? "https" : "http,https";
-  library.easy_setopt(curl, CURLOPT_URL, connection.url.c_str());
-  library.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  library.easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, protocols);  // never from https to http
-  library.easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
-  library.easy_setopt(curl, CURLOPT_MAXREDIRS, kMostRedirects);
-  library.easy_setopt(curl, CURLOPT_UNRESTRICTED_AUTH, 0L);  // credentials are for the first host alone
-  library.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  library.easy_setopt(curl, CURLOPT_USERAGENT, "fatctx");
-  library.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options.stalled_seconds));
-  library.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kSlowest);
-  library.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stalled_seconds));
-  library.easy_setopt(curl, CURLOPT_BUFFERSIZE, 512L << 10U);
+  set_connection(library, curl, connection.url, connection.options, true);
   library.easy_setopt(curl, CURLOPT_ERRORBUFFER, transfer.words.data());
   library.easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_line);
   library.easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
   library.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   library.easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  library.easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   library.easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
   library.easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
   library.easy_setopt(curl, CURLOPT_PRIVATE, &transfer);
-  if (!options.ca_file.empty()) library.easy_setopt(curl, CURLOPT_CAINFO, options.ca_file.c_str());
-  if (options.bytes_per_second != 0) {
-    const std::uint64_t share = std::max<std::uint64_t>(options.bytes_per_second / options.parallel, 2 * kSlowest);
-    library.easy_setopt(curl, CURLOPT_MAX_RECV_SPEED_LARGE, static_cast<curl_off_t>(share));
-  }
-  if (!connection.credentials.bearer.empty()) {
-    library.easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
-    library.easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, connection.credentials.bearer.c_str());
-  } else if (!connection.credentials.user_and_password.empty()) {
-    library.easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
-    library.easy_setopt(curl, CURLOPT_USERPWD, connection.credentials.user_and_password.c_str());
-  }
+  set_credentials(library, curl, connection.credentials);
   if (range != nullptr) {
     const std::string words = fmt::format("{}-{}", range->offset, range->offset + range->size - 1);
     library.easy_setopt(curl, CURLOPT_RANGE, words.c_str());
@@ -206,7 +135,8 @@ void end(const CurlLibrary& curl, Transfer& transfer, CURLcode code) {
 
 class HttpSource final : public ByteSource {
  public:
-  HttpSource(Connection connection, CURLM* multi) : connection_(std::move(connection)), multi_(multi) {}
+  HttpSource(Connection connection, CURLM* multi, std::optional<std::uint64_t> blob_size)
+      : connection_(std::move(connection)), multi_(multi), blob_size_(blob_size) {}
   ~HttpSource() override { connection_.curl->multi_cleanup(multi_); }
   HttpSource(const HttpSource&) = delete;
   HttpSource& operator=(const HttpSource&) = delete;
@@ -227,8 +157,16 @@ class HttpSource final : public ByteSource {
       if (transfers.front().error) continue;
       version_ = *transfers.front().version;
       known_ = &version_;
-      return Done{};
+      if (!blob_size_) return Done{};
+      version_.size_alone = true;
+      return check_blob_size(version_.size);
     }
+  }
+
+  // Begins with a size that is known, without a request.
+  void begin_with(std::uint64_t size) {
+    version_ = {.size = size, .etag = {}, .last_modified = {}, .size_alone = true};
+    known_ = &version_;
   }
 
   Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) override {
@@ -250,6 +188,12 @@ class HttpSource final : public ByteSource {
   }
 
  private:
+  [[nodiscard]] Status check_blob_size(std::uint64_t size) const {
+    if (size == *blob_size_) return Done{};
+    return Error{ErrorCode::kChanged,
+                 fmt::format("the registry's blob has {} bytes, and the manifest says {}", size, *blob_size_)};
+  }
+
   // Runs the requests, some at a time. Errors that may go away stay in the transfers.
   Status run(std::deque<Transfer>& transfers, const TakeBytes& take) {
     const CurlLibrary& curl = *connection_.curl;
@@ -311,17 +255,12 @@ class HttpSource final : public ByteSource {
       return Error{failed->error->code, fmt::format("{}; the last {} brought nothing", failed->error->message,
                                                     tries_ == 1 ? "try" : fmt::format("{} tries", tries_))};
     }
-    const auto until = std::chrono::steady_clock::now() + kFirstPause * (1U << std::min(tries_ - 1, 5U));
-    while (std::chrono::steady_clock::now() < until) {
-      const std::atomic<bool>* const cancel = connection_.options.cancel;
-      if (cancel != nullptr && cancel->load()) return Error{ErrorCode::kCancelled, "the fetch was cancelled"};
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return Done{};
+    return pause_before_retry(tries_, connection_.options);
   }
 
   Connection connection_;
   CURLM* multi_;
+  std::optional<std::uint64_t> blob_size_;
   std::vector<std::byte> head_;
   FileVersion version_;
   const FileVersion* known_ = nullptr;  // null until the first answer
@@ -334,35 +273,43 @@ Result<Connection> connect_to(const std::string& url, const HttpOptions& options
   if (url.substr(host, url.find('/', host) - host).find('@') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, "credentials do not belong into a URL; name them with --auth-file"};
   }
-  FATCTX_ASSIGN(Credentials credentials, read_credentials(options.auth_file));
+  HttpCredentials credentials = options.credentials;
+  if (credentials.empty()) {
+    FATCTX_ASSIGN(credentials, read_credentials(options.auth_file));
+  }
   FATCTX_ASSIGN(const CurlLibrary* const curl, CurlLibrary::load());
   return Connection{curl, url, options, std::move(credentials)};
+}
+
+Result<std::unique_ptr<HttpSource>> source_at_url(const std::string& url, const HttpOptions& options,
+                                                  std::optional<std::uint64_t> blob_size) {
+  FATCTX_ASSIGN(Connection connection, connect_to(url, options));
+  CURLM* const multi = connection.curl->multi_init();
+  if (multi == nullptr) return Error{ErrorCode::kNoResource, "libcurl cannot begin"};
+  return std::make_unique<HttpSource>(std::move(connection), multi, blob_size);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> open_http_source(const std::string& url, const HttpOptions& options) {
-  FATCTX_ASSIGN(Connection connection, connect_to(url, options));
-  CURLM* const multi = connection.curl->multi_init();
-  if (multi == nullptr) return Error{ErrorCode::kNoResource, "libcurl cannot begin"};
-  auto source = std::make_unique<HttpSource>(std::move(connection), multi);
+  FATCTX_ASSIGN(std::unique_ptr<HttpSource> source, source_at_url(url, options, std::nullopt));
   FATCTX_TRY(source->begin());
   return std::unique_ptr<ByteSource>(std::move(source));
 }
 
-Status download_whole(const std::string& url, const std::string& path, std::uint64_t most_bytes,
-                      const HttpOptions& options) {
+Result<std::unique_ptr<ByteSource>> open_blob_source(const std::string& url, std::uint64_t size, bool ask,
+                                                     const HttpOptions& options) {
+  FATCTX_ASSIGN(std::unique_ptr<HttpSource> source, source_at_url(url, options, size));
+  if (ask) {
+    FATCTX_TRY(source->begin());
+  } else {
+    source->begin_with(size);
+  }
+  return std::unique_ptr<ByteSource>(std::move(source));
+}
+
+Status stream_whole(const std::string& url, const TakeBytes& take, const HttpOptions& options) {
   FATCTX_ASSIGN(const Connection connection, connect_to(url, options));
-  // "x": never through a link, and never over another file.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wbx"), &std::fclose);
-  if (!file) return Error{ErrorCode::kExists, fmt::format("{} cannot be made; is it there already?", path)};
-  const TakeBytes take = [&](std::uint64_t offset, ByteView bytes) -> Status {
-    if (offset + bytes.size() > most_bytes) {
-      return Error{ErrorCode::kLimitExceeded, fmt::format("the file has more than {} bytes (--max-size)", most_bytes)};
-    }
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size()) return Done{};
-    return Error{ErrorCode::kNoSpace, fmt::format("{} cannot be written", path)};
-  };
   Transfer transfer;
   transfer.take = &take;
   transfer.cancel = options.cancel;
@@ -376,12 +323,8 @@ Status download_whole(const std::string& url, const std::string& path, std::uint
   const CURLcode code = curl.easy_perform(easy.get());
   if (code == CURLE_OK) transfer.expected = transfer.received;
   end(curl, transfer, code);
-  if (!transfer.error && std::fflush(file.get()) != 0) {
-    transfer.error = Error{ErrorCode::kNoSpace, fmt::format("{} cannot be written", path)};
-  }
-  if (!transfer.error) return Done{};
-  (void)std::remove(path.c_str());
-  return std::move(*transfer.error);
+  if (transfer.error) return std::move(*transfer.error);
+  return Done{};
 }
 
 }  // namespace fatctx::tools

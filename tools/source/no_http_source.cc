@@ -1,7 +1,8 @@
-// Replaces http_source.cc in a build without the headers of libcurl.
+// Replaces http_source.cc, http_request.cc and the rest of libcurl in a build without its headers.
 #include <fmt/format.h>
 
 #include "tools/source/byte_source.h"
+#include "tools/source/http_request.h"
 
 namespace fatctx::tools {
 namespace {
@@ -18,9 +19,17 @@ Result<std::unique_ptr<ByteSource>> open_http_source(const std::string& url, con
   return no_http(url);
 }
 
-Status download_whole(const std::string& url, const std::string& /*path*/, std::uint64_t /*most_bytes*/,
-                      const HttpOptions& /*options*/) {
+Result<std::unique_ptr<ByteSource>> open_blob_source(const std::string& url, std::uint64_t /*size*/, bool /*ask*/,
+                                                     const HttpOptions& /*options*/) {
   return no_http(url);
+}
+
+Status stream_whole(const std::string& url, const TakeBytes& /*take*/, const HttpOptions& /*options*/) {
+  return no_http(url);
+}
+
+Result<HttpReply> http_request(const HttpRequest& request, const HttpOptions& /*options*/) {
+  return no_http(request.url);
 }
 
 }  // namespace fatctx::tools

@@ -22,7 +22,7 @@ Result<RemoteContainer> open_remote(const std::string& url, const OpenOptions& o
   }
   FATCTX_ASSIGN(std::shared_ptr<std::string> folder, temporary_folder());
   const std::string path = (std::filesystem::path(*folder) / "metadata.fatctx").string();
-  auto source = open_http_source(url, http);
+  auto source = open_url_source(url, http);
   if (!source.ok()) return in_context(std::move(source).error(), url);
   FetchOptions wanted;
   wanted.metadata = true;
@@ -30,6 +30,7 @@ Result<RemoteContainer> open_remote(const std::string& url, const OpenOptions& o
   wanted.source_name = url;
   wanted.trusted_keys = options.trusted_keys;
   wanted.minimum_generation = options.minimum_generation;
+  wanted.toc_sha256 = source.value()->toc_sha256();
   FATCTX_ASSIGN(FetchPlan plan, FetchPlan::begin(path, source.value()->size(), std::move(wanted)));
   auto run = run_plan(plan, *source.value(), FetchStage::kDone);
   if (run.ok()) run = plan.publish();

@@ -19,7 +19,7 @@ struct RemoteContainer {
 
 // Fetches the metadata of the container at `url`, with the tensor tables of the weight blobs `tensors_of`. It takes two
 // or three requests, and at most 128 KiB and half the table more than it needs.
-// Errors: those of open_http_source, of FetchPlan and of open_whole; invalid_argument, for an earlier generation.
+// Errors: those of open_url_source, of FetchPlan and of open_whole; invalid_argument, for an earlier generation.
 [[nodiscard]] Result<RemoteContainer> open_remote(const std::string& url, const OpenOptions& options,
                                                   const std::vector<std::string>& tensors_of, const HttpOptions& http);
 

@@ -1,6 +1,7 @@
 #include "container/fetch/partial_fetch.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 
 #include "container/check/leaf_parts.h"
 #include "container/format/copy_out.h"
+#include "container/format/crypto.h"
 #include "mapping/file_holes.h"
 
 namespace fatctx::container {
@@ -245,6 +247,7 @@ Status PartialFetch::end_table() {
   FATCTX_ASSIGN(const std::uint32_t degraded, degraded_copies(file(), opened.header));
   report_.degraded = degraded_texts(degraded);
   if (degraded != 0 && options_.mend) FATCTX_TRY(options_.mend(file(), opened.header, degraded));
+  if (!options_.toc_sha256.empty()) FATCTX_TRY(check_sha256_of_table(options_.mend ? 0 : degraded));
   opened_ = std::make_unique<OpenedToc>(std::move(opened));
   const Toc& toc = opened_->toc;
   if (resumed_) FATCTX_TRY(clear_what_is_wrong());
@@ -265,6 +268,28 @@ Status PartialFetch::end_table() {
   stage_ = FetchStage::kHashes;
   FATCTX_ASSIGN(raw_, hashes_to_fetch(false));
   return give_first_bytes();
+}
+
+// Compares the copies of the table that are not damaged with the SHA-256 that they must have. Both of them: XXH3, which
+// has accepted them, does not stop somebody who makes two tables of one hash.
+Status PartialFetch::check_sha256_of_table(std::uint32_t degraded) {
+  constexpr std::array kCopies = {kDegradedToc0, kDegradedToc1};
+  std::vector<std::byte> table(static_cast<std::size_t>(header_->toc_size));
+  bool compared = false;
+  for (std::size_t copy = 0; copy < kCopies.size(); ++copy) {
+    if ((degraded & kCopies[copy]) != 0) continue;
+    FATCTX_TRY(file().read_at(header_->toc_offset[copy], table));
+    const std::string found = to_hex(sha256(table));
+    compared = true;
+    if (found == options_.toc_sha256) continue;
+    return Error{ErrorCode::kChanged,
+                 fmt::format("the table of contents has the SHA-256 {}, and not {}: this is not the container that was "
+                             "asked for",
+                             found, options_.toc_sha256)};
+  }
+  if (compared) return Done{};
+  return Error{ErrorCode::kChecksumMismatch,
+               "both copies of the table of contents are damaged, so its SHA-256 is not known"};
 }
 
 // An earlier fetch may have wanted more, and ended in the middle of a write. Whatever nobody fetches anew must be right

@@ -31,6 +31,7 @@ using MendCopies = std::function<Status(mapping::OsFile&, const Header&, std::ui
 struct PartialFetchOptions {
   std::vector<PublicKey> trusted_keys;
   std::uint64_t minimum_generation = 0;
+  std::string toc_sha256 = {};  // that the table must have, in hexadecimal; empty: any
   bool overwrite = false;
   bool metadata = false;  // adds the description alone to the chosen records, and reads one copy of the table
   ChooseRecords choose;
@@ -76,6 +77,7 @@ class PartialFetch {
   void read_on_behind_table();
   [[nodiscard]] Result<OpenedToc> first_copy_of_table();
   [[nodiscard]] Status end_table();
+  [[nodiscard]] Status check_sha256_of_table(std::uint32_t degraded);
   [[nodiscard]] Status clear_what_is_wrong();
   [[nodiscard]] Result<ByteSet> hashes_to_fetch(bool after_fetch);
   [[nodiscard]] Status begin_payload();

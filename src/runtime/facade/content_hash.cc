@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "container/format/crypto.h"
 #include "container/format/hash.h"
 #include "fatctx/container.h"
 #include "mapping/os_file.h"
@@ -44,6 +45,22 @@ Result<Hash128> content_hash_with_weights(const Container& container, const Reco
   std::vector<std::byte> hashes(record.hash.bytes.begin(), record.hash.bytes.end());
   for (const Hash128& hash : weights) hashes.insert(hashes.end(), hash.bytes.begin(), hash.bytes.end());
   return content_hash(hashes);
+}
+
+struct Sha256Sum::State {
+  container::Sha256 sum;
+};
+
+Sha256Sum::Sha256Sum() : state_(std::make_unique<State>()) {}
+Sha256Sum::~Sha256Sum() = default;
+Sha256Sum::Sha256Sum(Sha256Sum&&) noexcept = default;
+Sha256Sum& Sha256Sum::operator=(Sha256Sum&&) noexcept = default;
+void Sha256Sum::add(ByteView bytes) noexcept { state_->sum.update(bytes); }
+std::string Sha256Sum::hex() const { return to_hex(state_->sum.digest()); }
+
+bool is_sha256_text(std::string_view text) noexcept {
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 }  // namespace fatctx

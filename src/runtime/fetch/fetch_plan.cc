@@ -9,6 +9,7 @@
 #include "container/edit/restore.h"
 #include "container/fetch/partial_fetch.h"
 #include "fatctx/base/nearest.h"
+#include "fatctx/content_hash.h"
 #include "fatctx/device.h"
 #include "mapping/os_file.h"
 #include "runtime/select/candidates.h"
@@ -138,6 +139,10 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
   if (given.metadata && (given.all || given.more || !given.devices.empty() || given.machine)) {
     return Error{ErrorCode::kInvalidArgument, "metadata alone, and payload as well, cannot both be asked for"};
   }
+  if (!given.toc_sha256.empty() && !is_sha256_text(given.toc_sha256)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("\"{}\" is not a SHA-256: 64 lower-case hexadecimal digits", given.toc_sha256)};
+  }
   const bool asked =
       given.metadata || given.all || given.more || !given.records.empty() || !given.devices.empty() || given.machine;
   if (!asked) given.machine = detect_device();
@@ -152,6 +157,7 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
           path, source_bytes,
           {.trusted_keys = given.trusted_keys,
            .minimum_generation = given.minimum_generation,
+           .toc_sha256 = given.toc_sha256,
            .overwrite = given.overwrite || given.more,
            .metadata = given.metadata,
            .choose = [chosen = impl.get()](const container::OpenedToc& opened) { return chosen->choose(opened); },
