@@ -59,7 +59,7 @@ struct FetchOptions {
 class FetchPlan {
  public:
   // `source_bytes`: the size of the whole container at its source.
-  // Errors: invalid_argument (`toc_sha256` is no SHA-256; options that exclude each other),
+  // Errors: invalid_argument (`toc_sha256` has another form; options that exclude each other),
   //         exists (`path` exists, and neither `overwrite` nor `more` is set), locked (another process works on it),
   //         operation_not_permitted (`<path>.fetching` is the file of somebody else), truncated (an empty source),
   //         not_found (a seed), those of opening a seed, io.

@@ -129,6 +129,7 @@ BesideSource update_beside(const std::string& source, const std::vector<std::str
       if (found.ok() && !found.value().reference.empty() && found.value().size < missing) {
         return {found.value().reference, found.value().size};
       }
+      if (!found.ok()) print_note(escaped(fmt::format("note: no update is looked for: {}", to_text(found.error()))));
       continue;
     }
     const std::string name = fmt::format("{}.from-{}", source, from);

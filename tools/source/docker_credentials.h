@@ -16,7 +16,7 @@ struct RegistryLogin {
   [[nodiscard]] bool empty() const noexcept { return user.empty() && refresh_token.empty(); }
 };
 
-// What config.json says about one registry.
+// The part of config.json about one registry.
 struct DockerConfigEntry {
   std::string helper;  // "secretservice": the program docker-credential-secretservice knows
   std::string server;  // the name that the helper knows the registry by

@@ -92,7 +92,7 @@ Result<HttpUrl> token_url(const HttpUrl& registry, const AuthChallenge& challeng
   if (!url) {
     return Error{
         ErrorCode::kOperationNotPermitted,
-        fmt::format("{} sends to \"{}\" for a token, which is no URL of HTTP", registry.authority(), challenge.realm)};
+        fmt::format("{} sends to \"{}\" for a token, and that cannot be a URL of HTTP", registry.authority(), challenge.realm)};
   }
   if (registry.scheme == "https" && url->scheme != "https") {
     return Error{ErrorCode::kOperationNotPermitted, fmt::format("{} sends to {} for a token, which is not encrypted",

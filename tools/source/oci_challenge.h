@@ -19,12 +19,12 @@ struct AuthChallenge {
   std::string service;  // kBearer
 };
 
-// Reads one header. Other schemes, and what is malformed, give kNone.
+// Reads one header. Other schemes and malformed ones give kNone.
 [[nodiscard]] AuthChallenge parse_challenge(std::string_view header);
 // Returns the challenge to answer: a Bearer one if there is one.
 [[nodiscard]] AuthChallenge best_challenge(const std::vector<std::pair<std::string, std::string>>& head);
 
-// Returns the URL of the realm of a registry. Errors: operation_not_permitted (it is no URL of HTTP; or a registry
+// Returns the URL of the realm of a registry. Errors: operation_not_permitted (it cannot be a URL of HTTP; or a registry
 // behind https names one that is not).
 [[nodiscard]] Result<HttpUrl> token_url(const HttpUrl& registry, const AuthChallenge& challenge);
 // Returns whether the realm may have the credentials for the registry: it is the same host, or one of the same domain,

@@ -92,7 +92,7 @@ HttpOptions OciRegistry::blob_options() const {
 // Credentials go to the registry alone, and never to where it sends an upload.
 Result<HttpReply> OciRegistry::send_once(HttpRequest request) {
   const std::optional<HttpUrl> to = parse_http_url(request.url);
-  if (!to) return Error{ErrorCode::kIo, fmt::format("\"{}\" is no URL of HTTP", request.url)};
+  if (!to) return Error{ErrorCode::kIo, fmt::format("\"{}\" cannot be a URL of HTTP", request.url)};
   request.credentials = same_origin(*to, base_) ? credentials_ : HttpCredentials();
   auto reply = http_request(request, options_);
   if (!reply.ok()) {

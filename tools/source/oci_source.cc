@@ -12,6 +12,8 @@
 namespace fatctx::tools {
 namespace {
 
+constexpr int kMostIdleRenewals = 3;
+
 struct Blob {
   std::uint64_t offset = 0;  // of its first byte in the container
   OciDescriptor descriptor;
@@ -82,13 +84,13 @@ class OciSource final : public ByteSource {
       return take(blob.offset + offset, bytes);
     });
     if (done.ok() || done.error().code != ErrorCode::kOperationNotPermitted) {
-      if (came) renewed_ = false;
+      if (came) idle_renewals_ = 0;
       if (done.ok()) return done;
       return in_context(std::move(done).error(), fmt::format("blob sha256:{}", blob.descriptor.sha256));
     }
     // A token lives for a minute or five; a fetch lives longer. The caller asks again for what it lacks.
-    if (renewed_ && !came) return done;
-    renewed_ = true;
+    idle_renewals_ = came ? 0 : idle_renewals_ + 1;
+    if (idle_renewals_ > kMostIdleRenewals) return done;
     FATCTX_TRY(registry_.renew(blob.descriptor.sha256));
     return open(blob, false);
   }
@@ -98,7 +100,7 @@ class OciSource final : public ByteSource {
   std::string toc_sha256_;
   std::uint64_t size_ = 0;
   std::uint64_t ended_requests_ = 0;  // of sources that were replaced
-  bool renewed_ = false;              // the credentials, and nothing has come since
+  int idle_renewals_ = 0;             // of the credentials, since bytes came
 };
 
 struct Resolved {
