@@ -50,11 +50,15 @@ TEST(RegistryUrl, IsEncryptedButOnThisMachineOrOnRequest) {
   const auto origin = [](const char* reference, const HttpOptions& options) {
     return registry_url(parse_oci_reference(reference).value(), options).origin();
   };
+  HttpOptions plain;
+  plain.plain_http = true;
+  HttpOptions certified;
+  certified.ca_file = "ca.pem";
   EXPECT_EQ(origin("oci://example.com/m:1", {}), "https://example.com");
-  EXPECT_EQ(origin("oci://example.com/m:1", {.plain_http = true}), "http://example.com");
+  EXPECT_EQ(origin("oci://example.com/m:1", plain), "http://example.com");
   EXPECT_EQ(origin("oci://docker.io/m:1", {}), "https://registry-1.docker.io");
   EXPECT_EQ(origin("oci://localhost:5000/m:1", {}), "http://localhost:5000");
-  EXPECT_EQ(origin("oci://127.0.0.9:5000/m:1", {.ca_file = "ca.pem"}), "https://127.0.0.9:5000");
+  EXPECT_EQ(origin("oci://127.0.0.9:5000/m:1", certified), "https://127.0.0.9:5000");
   EXPECT_EQ(origin("oci://127.evil.example.com/m:1", {}), "https://127.evil.example.com");
 }
 
