@@ -90,9 +90,9 @@ AuthChallenge best_challenge(const std::vector<std::pair<std::string, std::strin
 Result<HttpUrl> token_url(const HttpUrl& registry, const AuthChallenge& challenge) {
   std::optional<HttpUrl> url = parse_http_url(challenge.realm);
   if (!url) {
-    return Error{
-        ErrorCode::kOperationNotPermitted,
-        fmt::format("{} sends to \"{}\" for a token, and that cannot be a URL of HTTP", registry.authority(), challenge.realm)};
+    return Error{ErrorCode::kOperationNotPermitted,
+                 fmt::format("{} sends to \"{}\" for a token, and that cannot be a URL of HTTP", registry.authority(),
+                             challenge.realm)};
   }
   if (registry.scheme == "https" && url->scheme != "https") {
     return Error{ErrorCode::kOperationNotPermitted, fmt::format("{} sends to {} for a token, which is not encrypted",

@@ -24,8 +24,8 @@ struct AuthChallenge {
 // Returns the challenge to answer: a Bearer one if there is one.
 [[nodiscard]] AuthChallenge best_challenge(const std::vector<std::pair<std::string, std::string>>& head);
 
-// Returns the URL of the realm of a registry. Errors: operation_not_permitted (it cannot be a URL of HTTP; or a registry
-// behind https names one that is not).
+// Returns the URL of the realm of a registry. Errors: operation_not_permitted (it cannot be a URL of HTTP; or a
+// registry behind https names one that is not).
 [[nodiscard]] Result<HttpUrl> token_url(const HttpUrl& registry, const AuthChallenge& challenge);
 // Returns whether the realm may have the credentials for the registry: it is the same host, or one of the same domain,
 // which is the registry's name without its first label (registry-1.docker.io and auth.docker.io).

@@ -11,9 +11,9 @@
 
 namespace fatctx::tools {
 
-// Reads the manifest, and opens its blobs as one file. The digest of the manifest is checked; the bytes of the blobs are
-// checked by the reader of the container. toc_sha256() is what the manifest says.
-// Errors: those of parse_oci_reference, of OciRegistry, of container_blobs and of open_blob_source.
+// Reads the manifest, and opens its blobs as one file. The digest of the manifest is checked; the bytes of the blobs
+// are checked by the reader of the container. toc_sha256() is what the manifest says. Errors: those of
+// parse_oci_reference, of OciRegistry, of container_blobs and of open_blob_source.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_oci_source(const std::string& reference,
                                                                   const HttpOptions& options);
 // Hands all bytes of the container, or of the update, to `take`, in order, and compares each blob with its digest.

@@ -512,7 +512,10 @@ def test_an_upload_that_breaks_begins_again(fatctx, fake, container):
 def test_the_registrys_own_list_of_referrers_is_used(fatctx, fake, container, tmp_path):
     registry = fake()
     old = container.rename(tmp_path / "old.fatctx")
-    pack(fatctx, tmp_path, "new.fatctx", bytes(b ^ 1 for b in (tmp_path / "weights.bin").read_bytes()[:1]) + (tmp_path / "weights.bin").read_bytes()[1:] + b"x" * 300_000)
+    weights = bytearray((tmp_path / "weights.bin").read_bytes())
+    for place in range(0, 4_000_000, 65_536):
+        weights[place] ^= 1
+    pack(fatctx, tmp_path, "new.fatctx", bytes(weights))
     fatctx("delta", old.name, "new.fatctx", "-o", "new.update")
     reference = f"oci://{registry.host}/m:2"
     fatctx("push", "new.fatctx", reference)
