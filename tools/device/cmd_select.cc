@@ -171,6 +171,7 @@ void add_select(CLI::App& app, Outcome& outcome) {
       ->excludes(hook);
   add_generation(*command, options->generation);
   add_http_access_flags(*command, options->http);
+  add_plain_http_flag(*command, options->http);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.selection/1)");
   const auto recording = add_recording(*command);
   command->callback([options, recording, &outcome] {

@@ -341,8 +341,7 @@ void add_push(CLI::App& app, Outcome& outcome) {
                                {.purpose = "Publish a container, or an update, in an OCI registry",
                                 .synopsis = "fatctx push FILE oci://HOST/REPO:TAG [options]",
                                 .examples = {"fatctx push model.fatctx oci://localhost:5000/models/m:1",
-                                             "fatctx push model.fatctx oci://localhost:5000/models/m:1 --layers parts",
-                                             "fatctx push oci://localhost:5000/models/m:2 --update model.update"},
+                                             "fatctx push model.fatctx oci://localhost:5000/models/m:1 --layers parts"},
                                 .more = "docs/cli/fetch.md, docs/delivery.md"});
   command->add_option("FILE", flags->file, "The container")->required();
   command->add_option("REFERENCE", flags->reference, "Where it goes: oci://HOST/REPO:TAG");
@@ -358,6 +357,7 @@ void add_push(CLI::App& app, Outcome& outcome) {
       ->type_name("SIZE");
   command->add_flag("--dry-run", flags->dry_run, "Only say what would be sent");
   add_http_access_flags(*command, flags->http);
+  add_plain_http_flag(*command, flags->http);
   add_rate_flags(*command, flags->http);
   command->add_flag("--json", flags->json, "Print JSON (schema fatctx.push/1)");
   command->callback([flags, &outcome] { outcome.finish(run_push(*flags)); });

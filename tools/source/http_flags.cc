@@ -12,6 +12,9 @@ void add_http_access_flags(CLI::App& command, HttpOptions& http) {
       .add_option("--auth-file", http.auth_file,
                   "A file with user:password, or Bearer TOKEN; never sent to another host")
       ->type_name("FILE");
+}
+
+void add_plain_http_flag(CLI::App& command, HttpOptions& http) {
   command.add_flag("--plain-http", http.plain_http, "Ask a registry (oci://) by http, without encryption");
 }
 
@@ -30,6 +33,7 @@ void add_rate_flags(CLI::App& command, HttpOptions& http) {
 
 void add_http_flags(CLI::App& command, HttpOptions& http) {
   add_http_access_flags(command, http);
+  add_plain_http_flag(command, http);
   command.add_option("--parallel", http.parallel, "Requests at the same time; default 4")
       ->check(whole_number(1, 64))
       ->type_name("N");

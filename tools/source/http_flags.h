@@ -9,8 +9,9 @@ class App;
 
 namespace fatctx::tools {
 
-// Adds --cacert, --auth-file and --plain-http.
+// Adds --cacert and --auth-file.
 void add_http_access_flags(CLI::App& command, HttpOptions& http);
+void add_plain_http_flag(CLI::App& command, HttpOptions& http);
 // Adds --limit-rate, --retries and --timeout.
 void add_rate_flags(CLI::App& command, HttpOptions& http);
 // Adds all of these, and --parallel.
