@@ -19,7 +19,7 @@
 namespace fatctx::mapping {
 namespace {
 
-constexpr int kAttempts = 16;
+constexpr int kMapAttempts = 16;
 
 // A set of adjacent maps that is unmapped as a whole.
 class Views {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
   Views views;
   views.reserve(pieces.size());
   DWORD error = NO_ERROR;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMapAttempts; ++attempt) {
     FATCTX_ASSIGN(std::byte* const at, free_addresses(static_cast<std::size_t>(size)));
     error = map_at(at, pieces, sections, views);
     if (error != ERROR_INVALID_ADDRESS) break;  // no other code was in the way, or retrying cannot help

@@ -87,8 +87,8 @@ static void print_choice(fatctx_container container, fatctx_device device) {
   fatctx_session_info info = {0};
   fatctx_model_options_init(&options, sizeof options);
   options.device = device;
-  if (answered("explain", fatctx_container_explain(container, &options, FATCTX_FORMAT_TEXT, text, sizeof text, NULL,
-                                                   &error))) {
+  if (answered("explain",
+               fatctx_container_explain(container, &options, FATCTX_FORMAT_TEXT, text, sizeof text, NULL, &error))) {
     printf("%s", text);
   }
   if (!answered("choose", fatctx_model_choose(container, &options, &model, &error))) return;
