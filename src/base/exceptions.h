@@ -1,5 +1,5 @@
-// Exceptions at the few places that meet them. A build without exceptions (-fno-exceptions) compiles too: running out
-// of memory then ends the program, and callbacks of the caller must not throw.
+// Exceptions at the few places that meet them. The code also compiles with -fno-exceptions. Such a build ends the
+// program when memory runs out, and the caller must not throw from a callback.
 #pragma once
 
 #include <cstdlib>

@@ -14,7 +14,7 @@ namespace fatctx::tools {
 struct ProcessRequest {
   std::vector<std::string> arguments;                    // the first is the program: a path, never searched for in PATH
   std::string working_folder;                            // empty: ours
-  std::string input = {};                                // of its standard input, at most 4 KiB
+  std::string input = {};                                // it reads this as standard input; at most 4 KiB
   std::size_t max_output_bytes = std::size_t{64} << 10;  // per stream; longer output keeps its beginning and its end
 };
 

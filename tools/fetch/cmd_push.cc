@@ -49,11 +49,11 @@ struct PushedBlob {
 
 struct Pushed {
   OciReference reference;
-  std::string sha256;  // of the manifest
+  std::string sha256;  // digest of the manifest
   std::string artifact_type;
   std::vector<PushedBlob> blobs;  // without the empty config
-  std::string subject;            // of an update: the digest of the container
-  std::string from;               // of an update: the containers that it needs
+  std::string subject;            // for an update: the digest of the container
+  std::string from;               // for an update: the containers that it needs
   std::uint64_t sent_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;

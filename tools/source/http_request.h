@@ -18,7 +18,7 @@ struct RequestBody {
   std::string text;
   std::string file;  // empty: `text`
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // of the file
+  std::uint64_t size = 0;  // bytes to send from the file
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return file.empty() ? text.size() : size; }
 };
@@ -28,10 +28,10 @@ struct HttpRequest {
   std::string url;
   std::vector<std::string> lines;                      // "Accept: text/plain"
   HttpCredentials credentials;                         // for the host of `url` alone
-  RequestBody body;                                    // of POST, PUT and PATCH
+  RequestBody body;                                    // POST, PUT and PATCH send it
   bool follow = false;                                 // redirects; only for GET and HEAD
   bool again = true;                                   // a request that broke off is made again
-  std::uint64_t most_bytes = std::uint64_t{1} << 20U;  // of the answer
+  std::uint64_t most_bytes = std::uint64_t{1} << 20U;  // a longer answer is refused
   std::function<void(std::uint64_t)> sent;             // is called with the bytes of the body that went out
 };
 

@@ -23,7 +23,7 @@ enum class RegistryRight { kPull, kPush };
 
 struct ManifestText {
   std::string json;
-  std::string sha256;  // of these bytes
+  std::string sha256;  // digest of `json`
 };
 
 // Asks without credentials first. If the registry wants some, it gets those of --auth-file, else those that docker
@@ -84,7 +84,7 @@ class OciRegistry {
   HttpOptions options_;
   RegistryRight right_;
   HttpUrl base_;
-  HttpCredentials file_;         // of --auth-file
+  HttpCredentials file_;         // read from --auth-file
   HttpCredentials credentials_;  // that requests carry now
   std::optional<RegistryLogin> login_;
   std::uint64_t requests_ = 0;

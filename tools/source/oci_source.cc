@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostIdleRenewals = 3;
 
 struct Blob {
-  std::uint64_t offset = 0;  // of its first byte in the container
+  std::uint64_t offset = 0;  // where it begins in the container
   OciDescriptor descriptor;
   std::unique_ptr<ByteSource> source;  // null until it is read
 };
@@ -99,14 +99,14 @@ class OciSource final : public ByteSource {
   std::vector<Blob> blobs_;
   std::string toc_sha256_;
   std::uint64_t size_ = 0;
-  std::uint64_t ended_requests_ = 0;  // of sources that were replaced
+  std::uint64_t ended_requests_ = 0;  // made by sources that were replaced
   int idle_renewals_ = 0;             // of the credentials, since bytes came
 };
 
 struct Resolved {
   OciRegistry registry;
   OciManifest manifest;
-  std::string sha256;  // of the manifest
+  std::string sha256;  // digest of the manifest
 };
 
 Result<Resolved> resolve(const std::string& reference, const HttpOptions& options) {

@@ -22,7 +22,7 @@ namespace fatctx::tools {
 
 // An update in the registry, beside a container.
 struct OciUpdate {
-  std::string reference;  // of its manifest, by digest; empty: there is none
+  std::string reference;  // names its manifest by digest; empty: there is none
   std::uint64_t size = 0;
 };
 // Looks for the update from the container "UUID-GENERATION" to the one that the reference names. Counts its requests.
