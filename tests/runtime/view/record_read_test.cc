@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "mapping/page_advice.h"
 #include "runtime/open/container_impl.h"
@@ -113,11 +115,15 @@ TEST_F(ReadRecord, ReadsIntoMemoryAtAnyAddress) {
   }
 }
 
+// A page that the system is still reading ahead cannot be dropped, and looks as if it had been there before. One try
+// may therefore leave some, more so where the disk is slow.
+constexpr int kTries = 20;
+void let_read_ahead_end() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
 TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
   for (const ReadMethod method : {ReadMethod::kDirect, ReadMethod::kCached}) {
     std::uint64_t left = 1;
-    // A page that the system is still reading ahead cannot be dropped, so that one try may leave some.
-    for (int i = 0; i < 5 && left != 0; ++i) {
+    for (int i = 0; i < kTries && left != 0; ++i, let_read_ahead_end()) {
       if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
       Bytes out(kLargeSize);
       const auto report = read("large", out, {.method = method});
@@ -134,24 +140,31 @@ TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
 }
 
 TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
+  constexpr std::uint64_t kThere = 3 * kPiece;
   for (const ReadMethod method : {ReadMethod::kAuto, ReadMethod::kCached}) {
     std::uint64_t left = 1;
-    for (int i = 0; i < 5 && left != 0; ++i) {  // see above
+    std::uint64_t kept = 0;
+    bool tried = false;
+    for (int i = 0; i < kTries && (left != 0 || kept != kThere); ++i, let_read_ahead_end()) {
       if (!emptied()) GTEST_SKIP() << "this system keeps the file in memory, or does not report it";
-      Bytes part(3 * kPiece);
+      Bytes part(kThere);
       const mapping::OsFile& file = mapped_of(*container_)->file();
       ASSERT_TRUE(is_ok(file.read_at(record("large").file_offset, part)));
-      mapping::drop_cache(file, {record("large").file_offset + 3 * kPiece, kLargeSize - 3 * kPiece});
-      if (cached("large", 0, 3 * kPiece) != 3 * kPiece) GTEST_SKIP() << "the system has dropped the pages already";
+      let_read_ahead_end();
+      mapping::drop_cache(file, {record("large").file_offset + kThere, kLargeSize - kThere});
+      if (cached("large", 0, kThere) != kThere) continue;  // the system has dropped pages already
+      tried = true;
       Bytes out(kLargeSize);
       const auto report = read("large", out, {.method = method});
       ASSERT_TRUE(is_ok(report));
       EXPECT_TRUE(out == large_);
-      EXPECT_GE(report.value().cached_bytes, 3 * kPiece);
-      EXPECT_LE(report.value().direct_bytes, kLargeSize - 3 * kPiece) << "what is in memory is not read from the disk";
-      EXPECT_EQ(cached("large", 0, 3 * kPiece), 3 * kPiece);
+      EXPECT_GE(report.value().cached_bytes, kThere);
+      EXPECT_LE(report.value().direct_bytes, kLargeSize - kThere) << "what is in memory is not read from the disk";
+      kept = cached("large", 0, kThere);
       left = cached("large", 4 * kPiece);
     }
+    if (!tried) GTEST_SKIP() << "the system drops the pages at once";
+    EXPECT_EQ(kept, kThere) << read_method_name(method);
     EXPECT_EQ(left, 0U) << read_method_name(method);
   }
 }
