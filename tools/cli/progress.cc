@@ -48,7 +48,8 @@ std::string ProgressLine::pace_text(std::uint64_t done, std::uint64_t total, std
 }
 
 void ProgressLine::bytes(std::uint64_t done, std::uint64_t total) {
-  if (done < last_done_) {  // another phase
+  if (done < last_done_) {  // another pass over the bytes
+    ++pass_;
     begun_ = Clock::now();
     first_done_ = done;
   }
@@ -56,7 +57,8 @@ void ProgressLine::bytes(std::uint64_t done, std::uint64_t total) {
   if (!due()) return;
   const double percent = total == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(total);
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun_);
-  draw(fmt::format("{}  {:3.0f} %  {} of {}{}", label_, percent, short_size_text(done), short_size_text(total),
+  draw(fmt::format("{}{}  {:3.0f} %  {} of {}{}", label_, pass_ == 1 ? "" : fmt::format(", pass {}", pass_), percent,
+                   short_size_text(done), short_size_text(total),
                    pace_text(done - first_done_, total - first_done_, spent)));
 }
 

@@ -28,6 +28,8 @@ class ProgressLine {
   [[nodiscard]] Progress callback();
   // Reports a job that counts steps instead of bytes: "compile  2 of 4  x86-64-v3".
   void step(std::uint64_t done, std::uint64_t total, std::string_view what);
+  // Reports a job that counts bytes: "pack   34 %  1.2 GiB of 3.5 GiB, 850.3 MiB/s, 3 s left". Where the count begins
+  // again, as `Progress` says, the line names the pass: "pack, pass 2    5 %  …".
   void bytes(std::uint64_t done, std::uint64_t total);
 
   // Returns ", 850.3 MiB/s, 12 s left" for so many bytes in so much time; nothing in the first 200 ms.
@@ -40,8 +42,9 @@ class ProgressLine {
   std::string label_;
   bool draw_;
   bool shown_ = false;
-  std::uint64_t first_done_ = 0;  // bytes that were done when the count began; it begins anew with each phase
+  std::uint64_t first_done_ = 0;  // bytes that were done when the count began; it begins anew with each pass
   std::uint64_t last_done_ = 0;
+  unsigned pass_ = 1;
   std::chrono::steady_clock::time_point begun_;
   std::chrono::steady_clock::time_point next_;
 };

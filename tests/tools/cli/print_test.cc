@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/progress.h"
@@ -159,6 +162,18 @@ TEST(ProgressLine, DrawsALongJobAndWipesTheLineAtTheEnd) {
     line.bytes(512, 2048);
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "\r\x1b[Kverify   25 %  512 bytes of 2.0 KiB\r\x1b[K");
+}
+
+TEST(ProgressLine, NamesThePassWhereTheCountBeginsAgain) {
+  ::testing::internal::CaptureStderr();
+  {
+    ProgressLine line("pack", true, std::chrono::milliseconds(0));
+    line.bytes(2048, 2048);
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));  // a line is drawn ten times a second
+    line.bytes(512, 2048);
+  }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "\r\x1b[Kpack  100 %  2.0 KiB of 2.0 KiB\r\x1b[Kpack, pass 2   25 %  512 bytes of 2.0 KiB\r\x1b[K");
 }
 
 TEST(ProgressLine, SaysTheRateAndTheTimeThatIsLeft) {
