@@ -116,6 +116,22 @@ std::string targets_text(std::span<const RecordInfo> records) {
   return text;
 }
 
+// Tells a file from one that was written or renamed over it. This is for the reads that make the digests: the registry
+// compares every upload with them.
+struct FileState {
+  std::uint64_t size = 0;
+  std::filesystem::file_time_type modified;
+  bool operator==(const FileState&) const = default;
+};
+FileState state_of(const std::string& path) {
+  std::error_code ignored;  // a file that is not there has an error of its own
+  return {std::filesystem::file_size(path, ignored), std::filesystem::last_write_time(path, ignored)};
+}
+Status still(const FileState& state, const std::string& path) {
+  if (state_of(path) == state) return Done{};
+  return Error{ErrorCode::kChanged, fmt::format("{}: it changed while it was read; push it again", path)};
+}
+
 struct Artifact {
   OciManifest manifest;
   std::vector<PushedBlob> blobs;
@@ -123,6 +139,7 @@ struct Artifact {
 
 // Checks the container, and describes it.
 Result<Artifact> container_artifact(const PushFlags& flags, const HttpOptions& http) {
+  const FileState state = state_of(flags.file);
   FATCTX_ASSIGN(const Container container, Container::open(flags.file, {.verify = VerifyPolicy::kNone}));
   FATCTX_ASSIGN(const OpenReport report, container.report());
   {
@@ -145,6 +162,7 @@ Result<Artifact> container_artifact(const PushFlags& flags, const HttpOptions& h
   Sha256Sum toc;
   FATCTX_TRY(add_range(
       toc, file, flags.file, table->range, [](std::uint64_t) {}, http.cancel));
+  FATCTX_TRY(still(state, flags.file));
 
   const std::string title = title_of_path(flags.file);
   for (std::size_t i = 0; i < artifact.blobs.size(); ++i) {
@@ -164,6 +182,7 @@ std::string from_text(const UpdateContainer& old) { return fmt::format("{}-{}", 
 
 // Checks the update, and describes it.
 Result<Artifact> update_artifact(const PushFlags& flags, const HttpOptions& http, const ManifestText& subject) {
+  const FileState state = state_of(flags.update);
   FATCTX_ASSIGN(const UpdateReport report, read_update(flags.update));
   FATCTX_ASSIGN(const OciManifest container, parse_oci_manifest(subject.json));
   const std::string_view uuid = annotation(container.annotations, kUuidAnnotation);
@@ -181,6 +200,7 @@ Result<Artifact> update_artifact(const PushFlags& flags, const HttpOptions& http
   }
   Artifact artifact;
   FATCTX_ASSIGN(artifact.blobs, blobs_of(flags.update, {{0, report.update_bytes}}, kUpdateMediaType, http));
+  FATCTX_TRY(still(state, flags.update));
   artifact.blobs.front().descriptor.annotations = {{std::string(kTitleAnnotation), title_of_path(flags.update)}};
   artifact.manifest.artifact_type = std::string(kUpdateMediaType);
   artifact.manifest.annotations = {{std::string(kTitleAnnotation), title_of_path(flags.update)},
