@@ -64,10 +64,18 @@ lane_python() {
   return $code
 }
 
+# Returns a pattern for ctest of the tests that take longest under a sanitizer.
+long_tests() { grep -vE '^(#|$)' tests/long_tests.txt | sed 's/[][().*+?^$|]/\\&/g' | paste -sd '|' | sed 's/.*/^(&)/'; }
+
 lane_asan() {
+  local -a left_out=()
   scripts/build.sh --preset asan-ubsan --no-python
   count passed 1 # clang without a warning
-  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1} run_ctest asan-ubsan
+  if [[ ${FATCTX_CHECK_ALL:-no} == yes ]]; then
+    left_out=(-E "$(long_tests)")
+    say "asan: without the tests of tests/long_tests.txt; ./check --lane asan runs them too"
+  fi
+  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1} run_ctest asan-ubsan "${left_out[@]}"
 }
 
 lane_tsan() {
