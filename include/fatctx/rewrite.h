@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,9 @@ struct MergeOptions {
   const std::atomic<bool>* cancel = nullptr;
   std::uint32_t threads = 0;
   std::uint64_t max_made_bytes = 0;  // as RewriteOptions::max_made_bytes, of each source by itself
+  // New names of records, by the old ones. Models of one new name become one if they are equal.
+  std::map<std::string, std::string> new_names = {};
+  std::string without_options_of = {};  // options of the whole container with this owner are left out; empty: none are
 };
 
 // Writes the records of all containers to `target`. If several have equal records under one name, it writes one. The

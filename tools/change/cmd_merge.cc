@@ -1,5 +1,6 @@
 // fatctx merge: merges several containers into one.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "tools/cli/made_flag.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
+#include "tools/jobs/joined_parts.h"
 
 namespace fatctx::tools {
 
@@ -21,6 +23,7 @@ struct MergeFlags {
   std::vector<std::string> files;
   std::string name;
   bool seal = false;
+  bool allow_missing_jobs = false;
 };
 
 Result<ExitCode> run_merge(const MergeFlags& flags) {
@@ -38,6 +41,10 @@ Result<ExitCode> run_merge(const MergeFlags& flags) {
   options.cancel = interrupt.flag();
   options.threads = flags.rewrite.threads;
   options.max_made_bytes = flags.rewrite.max_made_bytes;
+  FATCTX_ASSIGN(const std::optional<JobMark> mark, join_parts(flags.files, flags.allow_missing_jobs, options));
+  if (!mark && flags.allow_missing_jobs) {
+    return invalid_argument("--allow-missing-jobs is for parts of `fatctx compile --job`, and no file is one");
+  }
   FATCTX_ASSIGN(const RewriteReport report, merge_containers(flags.files, flags.rewrite.output, options));
   print_report("merge", report, flags.rewrite.json);
   return ExitCode::kOk;
@@ -60,6 +67,8 @@ void add_merge(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME");
   command->add_flag("--seal", flags->seal, "Write a sealed file (read-only, cannot be appended to)");
   command->add_flag("--force", flags->rewrite.force, "Replace OUT if it exists");
+  command->add_flag("--allow-missing-jobs", flags->allow_missing_jobs,
+                    "Merge parts of `compile --job` though some are missing");
   add_sharing_flags(*command, flags->rewrite);
   add_threads(*command, flags->rewrite.threads, "look for shared bytes");
   add_made_limit(*command, flags->rewrite.max_made_bytes);

@@ -22,6 +22,7 @@
 #include "tools/compile/command_compile.h"
 #include "tools/compile/compile_cache.h"
 #include "tools/compile/compile_flags.h"
+#include "tools/compile/compile_jobs.h"
 #include "tools/compile/compile_log.h"
 #include "tools/compile/compile_output.h"
 #include "tools/compile/compile_plan.h"
@@ -33,6 +34,7 @@
 #include "tools/compile/qnn_compile.h"
 #include "tools/facts/json_file.h"
 #include "tools/facts/quant_facts.h"
+#include "tools/jobs/job_mark.h"
 #include "tools/onnx/onnx_import.h"
 #include "tools/pack/ep_context.h"
 #include "tools/pack/gather.h"
@@ -159,8 +161,19 @@ ExitCode give_up_before_targets(const CompileFlags& flags, const CompilePlan& pl
   return ExitCode::kCheckFailed;
 }
 
-Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& plan, CompileDriver& driver,
-                                  const CompileInput& input, OnnxModels models) {
+// Marks the part of one job of several. `fatctx merge` does what concerns all targets.
+void mark_part(const CompileFlags& flags, const CompilePlan& plan, const AskedJob& job, Manifest& manifest) {
+  const std::vector<DescribedOption> options = mark_options({.plan_sha256 = job.plan.sha256,
+                                                             .number = job.number,
+                                                             .count = job.plan.jobs.size(),
+                                                             .sharing = plan.sharing.sharing,
+                                                             .seal = flags.seal});
+  manifest.options.insert(manifest.options.end(), options.begin(), options.end());
+}
+
+// `job`: null if the whole run is asked for.
+Result<ExitCode> compile_and_pack(CompileFlags flags, const CompilePlan& plan, CompileDriver& driver,
+                                  const CompileInput& input, OnnxModels models, const AskedJob* job) {
   std::string log;
   std::vector<TargetOutcome> outcomes;
   auto interrupt = std::make_unique<Interrupt>();
@@ -184,7 +197,8 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   for (TargetOutcome& outcome : outcomes) {
     for (ManifestRecord& record : outcome.result->records) FATCTX_TRY(add_compiled(std::move(record), manifest));
   }
-  name_the_only_model(manifest);
+  const bool is_part = job != nullptr && job->plan.jobs.size() > 1;
+  if (!is_part) name_the_only_model(manifest);
   FATCTX_TRY(complete_targets({plan.table, true}, manifest));
   if (flags.keep_source) {
     auto records = source_records(input);
@@ -192,6 +206,10 @@ Result<ExitCode> compile_and_pack(const CompileFlags& flags, const CompilePlan& 
   }
   if (!flags.common_arch.empty())
     manifest.options.push_back({"common_arch", flags.common_arch, std::string(kQuantOwner)});
+  if (is_part) {
+    mark_part(flags, plan, *job, manifest);
+    flags.seal = false;
+  }
   Json pack;
   FATCTX_ASSIGN(const std::string text, write_results(flags, plan, std::move(manifest), std::move(models), pack));
   print_result(flags.json ? json_text(report_of(plan, driver.name(), outcomes, std::move(pack))) : text);
@@ -274,10 +292,9 @@ Result<std::unique_ptr<CompileDriver>> iree_driver(const CompileFlags& flags, co
 }
 
 // Returns a driver for each compiler and each input, those of CPUs first.
-Result<std::vector<std::unique_ptr<CompileDriver>>> drivers_for(const CompileFlags& flags, const CompilePlan& plan,
-                                                                const CompileCache& cache,
-                                                                const std::vector<CompileInput>& inputs) {
-  std::vector<std::unique_ptr<CompileDriver>> drivers;
+Result<Drivers> drivers_for(const CompileFlags& flags, const CompilePlan& plan, const CompileCache& cache,
+                            const std::vector<CompileInput>& inputs) {
+  Drivers drivers;
   if (plan.by_iree) {
     FATCTX_ASSIGN(auto driver, iree_driver(flags, plan, cache, inputs));
     drivers.push_back(std::move(driver));
@@ -349,7 +366,8 @@ Status check_suits_compilers(const CompilePlan& plan, const CompileInput& input)
   return Done{};
 }
 
-Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan) {
+// `job`: null if the whole run is asked for.
+Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan, const AskedJob* job) {
   const std::string& path = plan.meaning.model;
   FATCTX_TRY(check_model(flags, path));
   OnnxModels models;
@@ -375,14 +393,43 @@ Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan) {
     FATCTX_ASSIGN(const QnnTools tools, find_qnn(flags.qnn_python));
     return compile_as_dlc(flags, plan, cache, *qnn_driver(flags, plan, tools, cache, inputs.front()));
   }
-  FATCTX_ASSIGN(auto drivers, drivers_for(flags, plan, cache, inputs));
+  const std::size_t target = job == nullptr ? 0 : only_compiler_of(job->number, inputs.size(), plan);
+  FATCTX_ASSIGN(Drivers drivers, drivers_for(flags, plan, cache, inputs));
+  if (!flags.plan_file.empty()) {
+    FATCTX_TRY(write_job_plan(flags, plan, input, drivers));
+    return ExitCode::kOk;
+  }
+  if (job != nullptr) {
+    FATCTX_ASSIGN(auto one, only_target(std::move(drivers), target, job->plan.jobs[job->number], flags.job));
+    drivers.clear();
+    drivers.push_back(std::move(one));
+  }
   JoinedCompile driver(std::move(drivers));
-  return compile_and_pack(flags, plan, driver, input, std::move(models));
+  return compile_and_pack(flags, plan, driver, input, std::move(models), job);
+}
+
+Result<ExitCode> run_job(const CompileFlags& flags) {
+  FATCTX_ASSIGN(const AskedJob job, asked_job(flags));
+  FATCTX_ASSIGN(const CompileFlags run, flags_of_job(flags, job));
+  FATCTX_ASSIGN(CompilePlan plan, plan_of(run));
+  if (plan.form != OutputForm::kContainer) {
+    return invalid_argument(fmt::format("-o {}: a job writes a container; merge joins it with the others", run.output));
+  }
+  return compile_with(run, std::move(plan), &job);
 }
 
 Result<ExitCode> run_compile(const CompileFlags& flags) {
-  FATCTX_ASSIGN(CompilePlan plan, plan_of(flags));
-  return compile_with(flags, std::move(plan));
+  if (!flags.plan_file.empty() && !flags.job.empty()) {
+    return invalid_argument("--plan writes jobs and --job does one; give one of them");
+  }
+  if (!flags.job.empty()) return run_job(flags);
+  if (flags.plan_file.empty()) {
+    FATCTX_ASSIGN(CompilePlan plan, plan_of(flags));
+    return compile_with(flags, std::move(plan), nullptr);
+  }
+  FATCTX_ASSIGN(const CompileFlags run, flags_of_plan(flags));
+  FATCTX_ASSIGN(CompilePlan plan, plan_of(run));
+  return compile_with(run, std::move(plan), nullptr);
 }
 
 }  // namespace
@@ -393,7 +440,8 @@ void add_compile(CLI::App& app, Outcome& outcome) {
       app, "compile",
       {.purpose = "Compile a model for several targets and pack the results",
        .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
-       .examples = {"fatctx compile model.onnx --target x86-64-v3 --htp_socs SM8650 --shape x=1,3,320,320 -o out/"},
+       .examples = {"fatctx compile model.onnx --target x86-64-v3 --htp_socs SM8650 --shape x=1,3,320,320 -o out/",
+                    "fatctx compile --job jobs.json#0 -o part-0.fatctx"},
        .more = "docs/cli/compile.md, docs/manifest.md"});
   add_compile_flags(*command, *flags);
   command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });

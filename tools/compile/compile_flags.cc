@@ -90,6 +90,9 @@ void add_compile_flags(CLI::App& command, CompileFlags& flags) {
   command.add_option("MODEL", flags.model, "The ONNX model");
   command.add_option("-o,--output", flags.output, "OUT.fatctx, OUT.dlc, or a folder with / at the end for the parts")
       ->type_name("OUT");
+  command.add_option("--plan", flags.plan_file, "Compile nothing; write the targets as jobs for many machines")
+      ->type_name("FILE");
+  command.add_option("--job", flags.job, "Do job N of a plan, and write its part: jobs.json#0")->type_name("FILE#N");
   command.add_option("--name", flags.name, "Name of the model; else that of the file")->type_name("NAME");
   add_target_flags(command, flags);
   add_compiler_flags(command, flags);

@@ -261,7 +261,9 @@ HtpConfig CompilePlan::htp_of_commands() const {
 Result<CompilePlan> plan_of(const CompileFlags& flags) {
   CompilePlan plan;
   const bool by_command = !flags.command.empty();
-  FATCTX_ASSIGN(plan.table, asked_soc_table(flags.soc_table));
+  if (!flags.of_job || !flags.soc_table.empty()) {
+    FATCTX_ASSIGN(plan.table, asked_soc_table(flags.soc_table));
+  }
   const SocTable& table = plan.table;
   FATCTX_ASSIGN(plan.htp, htp_targets(flags, table));
   FATCTX_ASSIGN(plan.meaning, meaning_of(flags.vendor, flags.model, flags.output, by_command));
@@ -298,7 +300,7 @@ Result<CompilePlan> plan_of(const CompileFlags& flags) {
       print_note("warning: " + escaped(line));
     }
   }
-  FATCTX_TRY(check_output_place(flags, plan));
+  if (flags.plan_file.empty()) FATCTX_TRY(check_output_place(flags, plan));
   return plan;
 }
 

@@ -13,7 +13,7 @@
 #include "tools/compile/iree_check.h"
 #include "tools/compile/shape_sets.h"
 #include "tools/compile/targets_file.h"
-#include "tools/compile/vendor_line.h"
+#include "tools/facts/vendor_line.h"
 #include "tools/facts/htp_config.h"
 #include "tools/pack/manifest.h"
 
@@ -23,6 +23,9 @@ struct CompileFlags {
   std::string model;
   std::string output;
   std::string name;
+  std::string plan_file;  // --plan
+  std::string job;        // --job
+  bool of_job = false;    // the flags come from a plan, which knows about a table of SoCs in the environment
   // Flags for targets.
   std::string targets_file;
   std::vector<std::string> target_words;

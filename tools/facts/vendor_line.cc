@@ -1,4 +1,4 @@
-#include "tools/compile/vendor_line.h"
+#include "tools/facts/vendor_line.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -164,12 +164,13 @@ bool same_tensors(const PackRecord& a, const PackRecord& b) {
 // A union of the records of several containers; equal records are taken once.
 class Merged {
  public:
-  explicit Merged(const std::atomic<bool>* cancel) : cancel_(cancel) {}
+  explicit Merged(const MergeOptions& options) : cancel_(options.cancel), new_names_(options.new_names) {}
 
   Status add(const StoredContainer& container) {
     FATCTX_ASSIGN(std::vector<PackRecord> records,
                   container.records(std::vector<bool>(container.toc().records.size(), true)));
     for (PackRecord& record : records) {
+      rename(record);
       const auto found = by_name_.find(record.name);
       if (found == by_name_.end()) {
         std::string name = record.name;
@@ -195,6 +196,16 @@ class Merged {
     PackRecord record;
     std::string path;
   };
+
+  void rename(PackRecord& record) const {
+    const auto new_name_of = [&](const std::string& name) {
+      const auto found = new_names_.find(name);
+      return found == new_names_.end() ? name : found->second;
+    };
+    if (record.key.variant == record.name) record.key.variant = new_name_of(record.name);  // as wrapper models have it
+    record.name = new_name_of(record.name);
+    for (std::string& weights : record.weights) weights = new_name_of(weights);
+  }
 
   Status join(Taken& there, PackRecord& record, const std::string& path) {
     const std::string features = canonical_features(record.key.features);
@@ -230,18 +241,21 @@ class Merged {
   }
 
   const std::atomic<bool>* cancel_;
+  const std::map<std::string, std::string>& new_names_;
   std::map<std::string, Taken> by_name_;
 };
 
 // Merges the statements about a container as a whole.
-void merge_description(const ContainerDescription& description, const std::string& path, bool named, PackOptions& pack,
-                       std::vector<std::string>& warnings) {
+void merge_description(const ContainerDescription& description, const std::string& path, const MergeOptions& options,
+                       PackOptions& pack, std::vector<std::string>& warnings) {
+  const bool named = !options.model_name.empty();
   if (pack.model_name.empty()) pack.model_name = description.name;
   if (!named && !description.name.empty() && description.name != pack.model_name) {
     warnings.push_back(
         fmt::format("{}: its model is called \"{}\", the new file's \"{}\"", path, description.name, pack.model_name));
   }
   for (const DescribedOption& option : description.options) {
+    if (!options.without_options_of.empty() && option.owner == options.without_options_of) continue;
     const auto there = std::find_if(pack.options.begin(), pack.options.end(), [&](const DescribedOption& one) {
       return one.key == option.key && one.owner == option.owner;
     });
@@ -287,7 +301,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
   PackOptions pack = pack_options(options);
   pack.seal = options.seal;
   pack.model_name = options.model_name;
-  Merged merged(options.cancel);
+  Merged merged(options);
   std::vector<std::string> warnings;
   bool by_bytes = false;
   for (const std::string& path : sources) {
@@ -303,7 +317,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
     if (container->header().signature) warnings.push_back(signature_gone(path));
     by_bytes = by_bytes || container->sharing() == Sharing::kBytes;
-    merge_description(container->description(), path, !options.model_name.empty(), pack, warnings);
+    merge_description(container->description(), path, options, pack, warnings);
     FATCTX_TRY(merged.add(*container));
   }
   pack.sharing = options.sharing.value_or(by_bytes ? Sharing::kBytes : Sharing::kPages);

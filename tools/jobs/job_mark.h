@@ -1,0 +1,32 @@
+// How a part, which one job of a plan made, says so: in options of the container, which `fatctx merge` takes away.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fatctx/base/result.h"
+#include "fatctx/description.h"
+#include "fatctx/packer.h"
+
+namespace fatctx::tools {
+
+inline constexpr std::string_view kJobOwner = "fatctx.job";
+
+struct JobMark {
+  std::string plan_sha256;  // of the file
+  std::uint64_t number = 0;
+  std::uint64_t count = 0;  // of all jobs
+  // For the joined container, as the run asks for it.
+  std::optional<Sharing> sharing;
+  bool seal = false;
+};
+
+[[nodiscard]] std::vector<DescribedOption> mark_options(const JobMark& mark);
+// Returns nothing for a container that no job made. Errors: malformed.
+[[nodiscard]] Result<std::optional<JobMark>> mark_of(std::span<const DescribedOption> options);
+
+}  // namespace fatctx::tools
