@@ -87,6 +87,24 @@ def test_a_project_without_cxx_is_asked_for_no_library(tmp_path, prefix, contain
     assert needed(program) == {"libfatctx.so.1", "libc.so.6"}
 
 
+def test_a_c_program_with_the_small_loader_needs_the_c_library_alone(tmp_path, prefix, container):
+    if not list(prefix.glob("lib*/libfatctx_loader.a")):
+        pytest.skip("this build has no small loader")
+    (tmp_path / "reader.c").write_text((ROOT / "tests" / "consumer" / "c_only" / "c_consumer.c").read_text().replace(
+        "fatctx/fatctx.h", "fatctx/loader.h"))
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C CXX)\nfind_package(fatctx 0.1 REQUIRED COMPONENTS loader)\n"
+        "add_executable(reader reader.c)\ntarget_link_libraries(reader PRIVATE fatctx::loader)\n"
+        "target_link_options(reader PRIVATE -static-libstdc++ -static-libgcc LINKER:--gc-sections)\n")
+
+    must("cmake", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={prefix}", *HIDDEN, env=CLEAN)
+    must("cmake", "--build", tmp_path / "built", env=CLEAN)
+
+    assert must(tmp_path / "built" / "reader", container, env=CLEAN) == f"fatctx {VERSION}, 2 records\n"
+    of_libc = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+    assert needed(tmp_path / "built" / "reader") <= of_libc
+
+
 def configure(folder: pathlib.Path, prefix: pathlib.Path, lines: str, *flags, languages="C CXX") -> subprocess.CompletedProcess:
     folder.mkdir()
     (folder / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES {languages})\n{lines}\n")
