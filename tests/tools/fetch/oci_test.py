@@ -164,6 +164,49 @@ def test_damage_and_parts_of_a_container_are_not_pushed(fatctx, registry, contai
     assert "not_found" in fatctx("fetch", f"oci://{registry}/m:1", "--all", "-o", "out.fatctx", exits=2).stderr
 
 
+def test_a_push_that_is_killed_leaves_the_old_version_or_the_new_one(fatctx, start, registry, container, tmp_path):
+    reference = f"oci://{registry}/m:1"
+    began = time.monotonic()
+    last = told(fatctx("push", "model.fatctx", reference, "--chunk-size", "1MiB", "--json"))
+    whole = time.monotonic() - began
+    versions = {last["digest"]: container.read_bytes()}
+    for round_ in range(6):
+        pack(fatctx, tmp_path, "new.fatctx", os.urandom(4_000_000))
+        new = told(fatctx("push", "new.fatctx", reference, "--dry-run", "--json"))
+        versions[new["digest"]] = (tmp_path / "new.fatctx").read_bytes()
+        running = start("push", "new.fatctx", reference, "--chunk-size", "1MiB", stdout=subprocess.DEVNULL)
+        time.sleep(whole * (round_ + 0.5) / 6)
+        running.kill()
+        running.wait()
+        running.stderr.close()
+
+        fatctx("fetch", reference, "--all", "-o", "out.fatctx", "--force")
+        assert (tmp_path / "out.fatctx").read_bytes() in (versions[last["digest"]], versions[new["digest"]])
+        last = told(fatctx("push", "new.fatctx", reference, "--json"))
+        assert last["digest"] == new["digest"]
+        fatctx("fetch", reference, "--all", "-o", "out.fatctx", "--force")
+        assert (tmp_path / "out.fatctx").read_bytes() == versions[new["digest"]]
+        (tmp_path / "new.fatctx").unlink()
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_pushed(fatctx, registry, container):
+    ended = threading.Event()
+
+    def touch():
+        while not ended.is_set():
+            os.utime(container)
+
+    toucher = threading.Thread(target=touch)
+    toucher.start()
+    try:
+        done = fatctx("push", "model.fatctx", f"oci://{registry}/m:1", exits=3)
+    finally:
+        ended.set()
+        toucher.join()
+    assert "it changed while it was read; push it again (changed)" in done.stderr
+    assert "not_found" in fatctx("fetch", f"oci://{registry}/m:1", "--all", "-o", "out.fatctx", exits=2).stderr
+
+
 def test_an_update_beside_a_container_is_taken(fatctx, registry, container, tmp_path):
     old = container.rename(tmp_path / "old.fatctx")
     weights = bytearray((tmp_path / "weights.bin").read_bytes())
