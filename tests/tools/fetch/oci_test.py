@@ -1,6 +1,7 @@
 """`fatctx push` and `fetch oci://...`: with Debian's registry, skopeo and oras, and with a registry that answers wrongly."""
 
 import base64
+import contextlib
 import hashlib
 import http.server
 import json
@@ -8,6 +9,7 @@ import os
 import pathlib
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -44,29 +46,40 @@ def container(fatctx, tmp_path) -> pathlib.Path:
     return pack(fatctx, tmp_path, "model.fatctx", os.urandom(4_000_000))
 
 
-@pytest.fixture
-def registry(tmp_path):
-    """Debian's registry on loopback: its host, and the folder of its blobs."""
+@contextlib.contextmanager
+def registry_in(folder: pathlib.Path, tls: str = "", ca: pathlib.Path | None = None):
+    """Starts Debian's registry on loopback and gives its host. `tls`: words for its configuration."""
     program = needed("docker-registry")
+    tmp_path = folder
+    trust = ssl.create_default_context(cafile=ca) if ca else None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (tmp_path / "registry.yml").write_text(
-        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/store}}}}\nhttp: {{addr: '127.0.0.1:{port}'}}\n")
+        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/store}}}}\nhttp: {{addr: '127.0.0.1:{port}'{tls}}}\n")
     with open(tmp_path / "registry.log", "wb") as log:
         running = subprocess.Popen([program, "serve", "registry.yml"], cwd=tmp_path, stdout=log, stderr=log)
     for _ in range(200):
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/v2/", timeout=1).close()
+            urllib.request.urlopen(f"http{'s' if trust else ''}://127.0.0.1:{port}/v2/", timeout=1, context=trust).close()
             break
         except OSError:
             time.sleep(0.05)
     else:
         running.kill()
         pytest.fail((tmp_path / "registry.log").read_text())
-    yield f"127.0.0.1:{port}"
-    running.terminate()
-    running.wait()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        running.terminate()
+        running.wait()
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """Debian's registry on loopback: its host."""
+    with registry_in(tmp_path) as host:
+        yield host
 
 
 def told(run) -> dict:
@@ -152,6 +165,21 @@ def test_a_registry_mends_a_file(fatctx, registry, container, tmp_path):
     container.write_bytes(bad)
     fatctx("repair", "model.fatctx", "--from", f"oci://{registry}/m:1")
     assert container.read_bytes() == good
+
+
+def test_an_encrypted_registry_is_known_by_its_certificate(fatctx, container, tmp_path):
+    subprocess.run([needed("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "ca.pem",
+                    "-days", "2", "-subj", "/CN=registry", "-addext", "subjectAltName=IP:127.0.0.1"],
+                   cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "other.key", "-out", "other.pem",
+                    "-days", "2", "-subj", "/CN=registry"], cwd=tmp_path, check=True, capture_output=True)
+    with registry_in(tmp_path, f", tls: {{certificate: {tmp_path}/ca.pem, key: {tmp_path}/key.pem}}", tmp_path / "ca.pem") as host:
+        reference = f"oci://{host}/models/m:1"
+        assert "certificate" in fatctx("push", "model.fatctx", reference, "--cacert", "other.pem", exits=5).stderr
+        fatctx("push", "model.fatctx", reference, "--cacert", "ca.pem", "--chunk-size", "1MiB")
+        fatctx("fetch", reference, "--cacert", "ca.pem", "--all", "-o", "out.fatctx")
+        assert (tmp_path / "out.fatctx").read_bytes() == container.read_bytes()
+        assert "m.aarch64" in fatctx("select", reference, "--cacert", "ca.pem", "--device", "aarch64").stdout
 
 
 def test_damage_and_parts_of_a_container_are_not_pushed(fatctx, registry, container):
