@@ -440,8 +440,7 @@ void add_compile(CLI::App& app, Outcome& outcome) {
       app, "compile",
       {.purpose = "Compile a model for several targets and pack the results",
        .synopsis = "fatctx compile MODEL.onnx --target TARGET|--htp_socs LIST|--config_file FILE -o OUT",
-       .examples = {"fatctx compile model.onnx --target x86-64-v3 --htp_socs SM8650 --shape x=1,3,320,320 -o out/",
-                    "fatctx compile --job jobs.json#0 -o part-0.fatctx"},
+       .examples = {"fatctx compile model.onnx --target x86-64-v3 --htp_socs SM8650 --shape x=1,3,320,320 -o out/"},
        .more = "docs/cli/compile.md, docs/manifest.md"});
   add_compile_flags(*command, *flags);
   command->callback([flags, &outcome] { outcome.finish(run_compile(*flags)); });

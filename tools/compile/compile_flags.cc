@@ -76,11 +76,15 @@ void add_compiler_flags(CLI::App& command, CompileFlags& flags) {
 // docs/cli/compile.md has a table of what each flag maps to.
 void add_vendor_flags(CLI::App& command, VendorLine& line) {
   command.add_option("--backend", line.backend, "The vendor's generator: libQnnHtp.so")->type_name("LIB");
-  command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so, or the ONNX model")
+  command.add_option("--model", line.model, "The vendor's generator: libQnnModelDlc.so or ONNX model; or --dlc-path")
       ->type_name("LIB");
-  command.add_option("--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")->type_name("DLC");
-  command.add_option("--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC")->type_name("DLC");
-  command.add_option("--output-dir", line.output_dir, "The vendor's generator: a folder")->type_name("DIR");
+  command.add_option("--output-dlc", line.output_dlc, "The vendor's generator: the multi-SoC DLC; or --output-dir")
+      ->type_name("DLC");
+  // The lines above tell of these.
+  command.add_option("--dlc-path", line.dlc_path, "The vendor's generator: what a converter wrote")
+      ->type_name("DLC")
+      ->group("");
+  command.add_option("--output-dir", line.output_dir, "The vendor's generator: a folder")->type_name("DIR")->group("");
   command.add_option("--log-level", line.log_level, "error, warn, info, debug or verbose")->type_name("WORD");
 }
 

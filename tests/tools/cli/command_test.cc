@@ -175,10 +175,10 @@ TEST(Commands, AllHaveHelpThatFitsAScreen) {
 // Types of option values, by the word in --help. A new word must be added to one of the two lists.
 const std::set<std::string> kNumbers = {"N", "SIZE", "BYTES", "KIB", "UINT", "INT", "FLOAT"};
 const std::set<std::string> kWords = {
-    "TEXT",     "NAME", "FILE",    "OUT",     "DIR",   "VERSION",  "RECORD", "SPEC",       "GROUP", "LIST",
-    "HOW",      "WORD", "MODEL",   "TARGET",  "LIB",   "DLC",      "PAIRS",  "JSON",       "N,N",   "POLICY",
-    "BOOL",     "ARCH", "COMMAND", "PROGRAM", "PATH",  "FOLDER",   "DEVICE", "NAME=VALUE", "DAY",   "WHAT",
-    "NAME.key", "NEW",  "RANGE",   "FACTS",   "LEVEL", "NAME.pub", "PAGE",   "PATTERN",    "OLD",   "UPDATE"};
+    "TEXT",    "NAME",    "FILE",     "OUT",    "DIR",     "VERSION",    "RECORD", "SPEC",  "GROUP",    "LIST", "HOW",
+    "WORD",    "MODEL",   "TARGET",   "LIB",    "DLC",     "PAIRS",      "JSON",   "N,N",   "POLICY",   "BOOL", "ARCH",
+    "COMMAND", "PROGRAM", "PATH",     "FOLDER", "DEVICE",  "NAME=VALUE", "DAY",    "WHAT",  "NAME.key", "NEW",  "RANGE",
+    "FACTS",   "LEVEL",   "NAME.pub", "PAGE",   "PATTERN", "OLD",        "UPDATE", "FILE#N"};
 
 bool takes(CLI::Option& option, const std::string& value) {
   option.clear();
