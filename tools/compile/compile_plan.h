@@ -13,8 +13,8 @@
 #include "tools/compile/iree_check.h"
 #include "tools/compile/shape_sets.h"
 #include "tools/compile/targets_file.h"
-#include "tools/facts/vendor_line.h"
 #include "tools/facts/htp_config.h"
+#include "tools/facts/vendor_line.h"
 #include "tools/pack/manifest.h"
 
 namespace fatctx::tools {
