@@ -75,9 +75,9 @@ struct MergeOptions {
   const std::atomic<bool>* cancel = nullptr;
   std::uint32_t threads = 0;
   std::uint64_t max_made_bytes = 0;  // as RewriteOptions::max_made_bytes, of each source by itself
-  // New names of records, by the old ones. Models of one new name become one if they are equal.
+  // Renames records: keys are old names, values new ones. Equal records that get the same name become one.
   std::map<std::string, std::string> new_names = {};
-  std::string without_options_of = {};  // options of the whole container with this owner are left out; empty: none are
+  std::string without_options_of = {};  // leaves out the container's options with this owner; empty: keeps all
 };
 
 // Writes the records of all containers to `target`. If several have equal records under one name, it writes one. The

@@ -43,7 +43,8 @@ Result<ExitCode> run_merge(const MergeFlags& flags) {
   options.max_made_bytes = flags.rewrite.max_made_bytes;
   FATCTX_ASSIGN(const std::optional<JobMark> mark, join_parts(flags.files, flags.allow_missing_jobs, options));
   if (!mark && flags.allow_missing_jobs) {
-    return invalid_argument("--allow-missing-jobs is for parts of `fatctx compile --job`, and no file is one");
+    return invalid_argument(
+        "--allow-missing-jobs is for parts of `fatctx compile --job`, and no file is one; leave it out");
   }
   FATCTX_ASSIGN(const RewriteReport report, merge_containers(flags.files, flags.rewrite.output, options));
   print_report("merge", report, flags.rewrite.json);

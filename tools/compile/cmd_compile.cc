@@ -161,7 +161,7 @@ ExitCode give_up_before_targets(const CompileFlags& flags, const CompilePlan& pl
   return ExitCode::kCheckFailed;
 }
 
-// Marks the part of one job of several. `fatctx merge` does what concerns all targets.
+// Marks a part with its job, so that `fatctx merge` can join it with the others.
 void mark_part(const CompileFlags& flags, const CompilePlan& plan, const AskedJob& job, Manifest& manifest) {
   const std::vector<DescribedOption> options = mark_options({.plan_sha256 = job.plan.sha256,
                                                              .number = job.number,
@@ -380,7 +380,8 @@ Result<ExitCode> compile_with(const CompileFlags& flags, CompilePlan plan, const
                            .name = flags.name.empty() ? fs::path(path).stem().string() : flags.name,
                            .onnx = models.empty() ? nullptr : &models.begin()->second};
   FATCTX_TRY(check_suits_compilers(plan, input));
-  FailureLog(plan.meaning.output).remove();  // so that nobody reads an earlier run's log as this one's
+  if (flags.plan_file.empty())
+    FailureLog(plan.meaning.output).remove();  // so that nobody reads an earlier run's log as this one's
   FATCTX_ASSIGN(const CompileCache cache, open_cache(flags));
   const SaysNotes at_the_end(cache);
   FATCTX_ASSIGN(const std::vector<CompileInput> inputs, inputs_of(input, plan.shapes, cache, models));

@@ -39,6 +39,11 @@ struct CompiledTarget {
   double seconds = 0;
 };
 
+// Returns the name of a target and of its unit, for people: "SM8650 1x3x320x320".
+[[nodiscard]] inline std::string target_title(const std::string& label, const std::string& unit) {
+  return unit.empty() ? label : label + " " + unit;
+}
+
 // A compiler. Usage: begin(), then compile() for each target, then shared_records().
 class CompileDriver {
  public:

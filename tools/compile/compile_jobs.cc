@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "tools/cli/command.h"
+#include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
+#include "tools/compile/compile_cache.h"
 #include "tools/facts/json_file.h"
 
 namespace fatctx::tools {
@@ -18,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The options of a run that decide about the bytes of its results. Those of a machine are not among them.
+// The options that decide about the bytes of the results. Options of a machine, such as --cache, are not among them.
 struct TextOption {
   const char* key;
   std::string CompileFlags::*value;
@@ -51,7 +53,7 @@ constexpr Switch kSwitches[] = {{"allow-cpu", &CompileFlags::allow_cpu},
 constexpr const char* kVtcm = "vtcm-mb";
 constexpr std::uint64_t kMostVtcmMb = UINT32_MAX;
 
-// Returns the options that were given. `files` are the names of files in the plan.
+// Returns the options that were given.
 Json options_of(const CompileFlags& flags) {
   Json options = Json::object();
   for (const TextOption& one : kTexts) {
@@ -116,19 +118,28 @@ class OneTarget final : public CompileDriver {
 
 // Writes a text file, whole or not at all.
 Status write_whole(const std::string& path, const std::string& text) {
-  const std::string pending = path + ".part";
-  FATCTX_TRY(write_text_file(pending, text));
+  const fs::path folder = fs::path(path).parent_path();
+  FATCTX_ASSIGN(const WorkFolder work, WorkFolder::create_in(folder.empty() ? "." : folder.string()));
+  FATCTX_TRY(write_text_file(work.file("plan"), text));
   std::error_code error;
-  fs::rename(pending, path, error);
+  fs::rename(work.file("plan"), path, error);
   if (!error) return Done{};
-  const std::string why = error.message();
-  fs::remove(pending, error);
-  return Error{ErrorCode::kIo, fmt::format("{}: cannot be written: {}", path, why)};
+  return Error{ErrorCode::kIo, fmt::format("{}: cannot be written: {}", path, error.message())};
+}
+
+// The flags of the vendor's generator describe one run on one machine.
+Status refuse_vendor_flags(const VendorLine& line, std::string_view option) {
+  if (line.backend.empty() && line.model.empty() && line.dlc_path.empty() && line.output_dlc.empty() &&
+      line.output_dir.empty()) {
+    return Done{};
+  }
+  return invalid_argument(fmt::format(
+      "{}: the flags of the vendor's generator are for one run; write MODEL.onnx and --htp_socs into the plan",
+      option));
 }
 
 std::string title_of(const CompileDriver& driver, std::size_t target) {
-  const std::string unit = driver.unit(target);
-  return unit.empty() ? driver.label(target) : driver.label(target) + " " + unit;
+  return target_title(driver.label(target), driver.unit(target));
 }
 
 }  // namespace
@@ -137,12 +148,11 @@ Result<CompileFlags> flags_of_plan(const CompileFlags& flags) {
   if (!flags.output.empty()) {
     return invalid_argument("-o: --plan compiles nothing; each job has a -o of its own, and so has merge");
   }
-  const VendorLine& line = flags.vendor;
-  if (!line.backend.empty() || !line.model.empty() || !line.dlc_path.empty() || !line.output_dlc.empty() ||
-      !line.output_dir.empty()) {
-    return invalid_argument(
-        "--plan: the flags of the vendor's generator are for one run; write MODEL.onnx and --htp_socs");
-  }
+  FATCTX_TRY(refuse_vendor_flags(flags.vendor, "--plan"));
+  FATCTX_TRY(check_is_no_input(flags.plan_file, {{"model", flags.model},
+                                                 {"list of targets", flags.targets_file},
+                                                 {"configuration", flags.config_file},
+                                                 {"table of SoCs", flags.soc_table}}));
   std::error_code error;
   if (!flags.force && fs::exists(fs::symlink_status(flags.plan_file, error))) {
     return Error{ErrorCode::kExists, fmt::format("{} already exists; pass --force to replace it", flags.plan_file)};
@@ -204,6 +214,7 @@ Status write_job_plan(const CompileFlags& flags, const CompilePlan& plan, const 
 }
 
 Result<AskedJob> asked_job(const CompileFlags& flags) {
+  FATCTX_TRY(refuse_vendor_flags(flags.vendor, "--job"));
   const Json given = options_of(flags);
   if (!flags.model.empty() || !given.members()->empty()) {
     return invalid_argument(fmt::format("{}: belongs to the plan, which --job reads; leave it out",
@@ -221,13 +232,16 @@ Result<AskedJob> asked_job(const CompileFlags& flags) {
     return invalid_argument(fmt::format("{}: was made by {}, and this is {}: equal bytes need one version everywhere",
                                         name.file, job.plan.made_by, version_line()));
   }
+  FATCTX_TRY(check_is_no_input(flags.output, {{"plan", name.file}}));
+  for (const JobInput& input : job.plan.inputs) {
+    FATCTX_TRY(check_is_no_input(flags.output, {{"input", job.plan.path_of(input.path)}}));
+  }
   FATCTX_TRY(check_inputs(job.plan));
   return job;
 }
 
 Result<CompileFlags> flags_of_job(const CompileFlags& flags, const AskedJob& job) {
   CompileFlags run = flags;
-  run.of_job = true;
   run.model = job.plan.path_of(job.plan.model);
   const std::string file = flags.job.substr(0, flags.job.rfind('#'));
   const Json whole = {{"options", job.plan.options}};

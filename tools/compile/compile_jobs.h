@@ -23,7 +23,7 @@ struct AskedJob {
 
 // Returns the flags of a run without targets, for `--plan`. Errors: invalid_argument (flags without effect), exists.
 [[nodiscard]] Result<CompileFlags> flags_of_plan(const CompileFlags& flags);
-// Writes the plan of a run. Errors: io, those of job_input(); invalid_argument (too many jobs).
+// Writes the plan of a run, and prints its jobs. Errors: io, those of job_input(); invalid_argument (too many jobs).
 [[nodiscard]] Status write_job_plan(const CompileFlags& flags, const CompilePlan& plan, const CompileInput& input,
                                     const Drivers& drivers);
 

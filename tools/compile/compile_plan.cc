@@ -261,7 +261,8 @@ HtpConfig CompilePlan::htp_of_commands() const {
 Result<CompilePlan> plan_of(const CompileFlags& flags) {
   CompilePlan plan;
   const bool by_command = !flags.command.empty();
-  if (!flags.of_job || !flags.soc_table.empty()) {
+  // A plan names the table of its run, so that the environment of a job does not count.
+  if (flags.job.empty() || !flags.soc_table.empty()) {
     FATCTX_ASSIGN(plan.table, asked_soc_table(flags.soc_table));
   }
   const SocTable& table = plan.table;

@@ -25,7 +25,6 @@ struct CompileFlags {
   std::string name;
   std::string plan_file;  // --plan
   std::string job;        // --job
-  bool of_job = false;    // the flags come from a plan, which knows about a table of SoCs in the environment
   // Flags for targets.
   std::string targets_file;
   std::vector<std::string> target_words;

@@ -22,7 +22,7 @@ struct TargetOutcome {
   bool explains_its_log = false;
 
   // Returns the name of the target and of its unit, for people.
-  [[nodiscard]] std::string title() const { return unit.empty() ? label : label + " " + unit; }
+  [[nodiscard]] std::string title() const { return target_title(label, unit); }
 };
 
 // Returns the outcomes in the order of the targets. Prints a line for each on stderr. Once `stop` is set, no

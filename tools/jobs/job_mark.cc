@@ -1,7 +1,5 @@
 #include "tools/jobs/job_mark.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "fatctx/content_hash.h"
@@ -17,13 +15,6 @@ constexpr std::string_view kJob = "job";
 constexpr std::string_view kJobs = "jobs";
 constexpr std::string_view kSharing = "sharing";
 constexpr std::string_view kSeal = "seal";
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 
@@ -47,14 +38,15 @@ Result<std::optional<JobMark>> mark_of(std::span<const DescribedOption> options)
     if (option.owner != kJobOwner) continue;
     marked = true;
     if (option.key == kPlan) mark.plan_sha256 = option.value;
-    if (option.key == kJob) mark.number = number_of(option.value).value_or(kMostJobs);
-    if (option.key == kJobs) mark.count = number_of(option.value).value_or(0);
+    if (option.key == kJob) mark.number = job_number(option.value).value_or(kMostJobs);
+    if (option.key == kJobs) mark.count = job_number(option.value).value_or(0);
     if (option.key == kSharing) mark.sharing = sharing_from_name(option.value);
     if (option.key == kSeal) mark.seal = option.value == "true";
   }
   if (!marked) return std::optional<JobMark>();
-  if (!is_sha256_text(mark.plan_sha256) || mark.count > kMostJobs || mark.number >= mark.count) {
-    return Error{ErrorCode::kMalformed, fmt::format("its options of {} name no job of a plan", kJobOwner)};
+  if (!is_sha256_text(mark.plan_sha256) || mark.number >= mark.count) {
+    return Error{ErrorCode::kMalformed,
+                 fmt::format("its options with the owner {} name no job of a plan; do the job again", kJobOwner)};
   }
   return std::optional(mark);
 }

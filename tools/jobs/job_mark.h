@@ -1,4 +1,5 @@
-// How a part, which one job of a plan made, says so: in options of the container, which `fatctx merge` takes away.
+// Marks a part with the job and the plan that made it. Options of the container hold the mark; `fatctx merge` removes
+// it.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ namespace fatctx::tools {
 inline constexpr std::string_view kJobOwner = "fatctx.job";
 
 struct JobMark {
-  std::string plan_sha256;  // of the file
+  std::string plan_sha256;  // SHA-256 of the plan's file
   std::uint64_t number = 0;
-  std::uint64_t count = 0;  // of all jobs
-  // For the joined container, as the run asks for it.
+  std::uint64_t count = 0;  // number of jobs in the plan
+  // Options of the run for the joined container.
   std::optional<Sharing> sharing;
   bool seal = false;
 };

@@ -145,18 +145,21 @@ Status check_inputs(const JobPlan& plan) {
   return Done{};
 }
 
+std::optional<std::uint64_t> job_number(std::string_view text) noexcept {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  if (text.empty() || problem != std::errc{} || stop != end || number > kMostJobs) return std::nullopt;
+  return number;
+}
+
 Result<JobName> parse_job_name(const std::string& text) {
   const std::size_t at = text.rfind('#');
-  JobName name;
-  const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
-  const char* const end = number.data() + number.size();
-  const auto parsed = std::from_chars(number.data(), end, name.number);
-  if (at == 0 || number.empty() || parsed.ec != std::errc{} || parsed.ptr != end || name.number >= kMostJobs) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--job {}: write the plan and the number of the job: jobs.json#0", text)};
+  const auto number = at == std::string::npos ? std::nullopt : job_number(std::string_view(text).substr(at + 1));
+  if (at == 0 || !number) {
+    return invalid_argument(fmt::format("--job {}: write the plan and the number of the job: jobs.json#0", text));
   }
-  name.file = text.substr(0, at);
-  return name;
+  return JobName{.file = text.substr(0, at), .number = *number};
 }
 
 }  // namespace fatctx::tools

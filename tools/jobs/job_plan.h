@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -51,6 +53,9 @@ struct JobPlan {
 
 // Compares the inputs with their digests. Errors: changed, naming the file; not_found, not_regular_file, io.
 [[nodiscard]] Status check_inputs(const JobPlan& plan);
+
+// Returns the number that decimal digits state; nothing for other text, and above kMostJobs.
+[[nodiscard]] std::optional<std::uint64_t> job_number(std::string_view text) noexcept;
 
 // A plan and the number of one of its jobs, as --job names them: "jobs.json#3".
 struct JobName {

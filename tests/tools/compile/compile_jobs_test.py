@@ -177,6 +177,23 @@ def test_a_plan_is_not_written_over_and_has_no_output(fatctx, work):
     assert "folder: is not a regular file" in fatctx(*folder, "--plan", "c.json", exits=2).stderr
 
 
+def test_no_file_that_is_read_is_written_over(fatctx, work):
+    model = (work / "m.bin").read_bytes()
+    assert "is the model itself" in fatctx(*run_of(work), "--plan", "m.bin", "--force", exits=2).stderr
+    fatctx(*run_of(work), "--plan", "jobs.json")
+    plan = (work / "jobs.json").read_text()
+    (work / "parts.fatctx.compile.log").write_text("of another run")
+    fatctx(*run_of(work), "--plan", "jobs.json", "--force")
+    for output in ("jobs.json", "m.bin"):
+        fatctx("compile", "--job", "jobs.json#0", "-o", output, "--force", exits=2)
+    assert "--job: the flags of the vendor's generator" in fatctx(
+        "compile", "--job", "jobs.json#0", "-o", "p.fatctx", "--backend", "libQnnHtp.so", exits=2).stderr
+
+    assert (work / "m.bin").read_bytes() == model
+    assert (work / "jobs.json").read_text() == plan
+    assert (work / "parts.fatctx.compile.log").read_text() == "of another run"
+
+
 def test_merge_names_what_is_missing_or_does_not_belong(fatctx, work):
     fatctx(*run_of(work), "--plan", "jobs.json")
     parts = parts_of(fatctx, 3)
