@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the lane packages needs: tools that make and check packages, and a clean Debian 12 to install them in.
+# Installs what the lane packages needs: tools that make and check packages, a clean Debian 12 to install them in, and
+# one with what a build needs.
 # Only ./check --lane packages calls it.
 #
 #   scripts/packages_setup.sh [--no-install]
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.."
 source scripts/talk.sh
 source scripts/packages.sh
 
-readonly PLACE=build/packages ROOT=build/packages/debian.tar ACTIONLINT=github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+readonly PLACE=build/packages ACTIONLINT=github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # Debian itself, what the four packages depend on and recommend, and what their tests build with. The packages under
 # test are installed into it without a network.
 readonly IN_ROOT=(man-db gcc g++ libc6-dev pkg-config python3 libonnx1 libboost-filesystem-dev libprotobuf-dev libxxhash-dev
@@ -70,23 +71,43 @@ debian_sources() {
   done
 }
 
+# make_root FILE PACKAGE...: packs a Debian with these packages.
 make_root() {
+  local -r root=$PLACE/$1
   local sources wanted list
-  list=$(IFS=, && printf '%s' "${IN_ROOT[*]}")
+  shift
+  list=$(IFS=, && printf '%s' "$*")
   wanted=$(printf '%s\n' "$list" | sha256sum | cut -d' ' -f1)
-  [[ ! -f $ROOT || ! -f $ROOT.sha256 || $(<"$ROOT.sha256") != "$wanted" ]] || return 0
-  [[ $INSTALL == yes ]] || { lacks "a clean Debian in $ROOT, and --no-install forbids to fetch it"; return 0; }
-  command -v mmdebstrap >/dev/null 2>&1 || { lacks "a clean Debian in $ROOT, and no mmdebstrap to make it"; return 0; }
-  [[ $(id -u) == 0 ]] || { lacks "a clean Debian in $ROOT: only root can make and enter one"; return 0; }
+  [[ ! -f $root || ! -f $root.sha256 || $(<"$root.sha256") != "$wanted" ]] || return 0
+  [[ $INSTALL == yes ]] || { lacks "a clean Debian in $root, and --no-install forbids to fetch it"; return 0; }
+  command -v mmdebstrap >/dev/null 2>&1 || { lacks "a clean Debian in $root, and no mmdebstrap to make it"; return 0; }
+  [[ $(id -u) == 0 ]] || { lacks "a clean Debian in $root: only root can make and enter one"; return 0; }
   mapfile -t sources < <(debian_sources)
-  say "packages: making a clean Debian 12 in $ROOT"
-  rm -rf "$ROOT" "$ROOT.part" "$ROOT.sha256"
-  if mmdebstrap --mode=root --format=tar --variant=minbase "--include=$list" bookworm "$ROOT.part" "${sources[@]}" >"$PLACE/root.log" 2>&1; then
-    mv "$ROOT.part" "$ROOT"
-    printf '%s\n' "$wanted" >"$ROOT.sha256"
+  say "packages: making a clean Debian 12 in $root"
+  rm -rf "$root" "$root.part" "$root.sha256"
+  if mmdebstrap --mode=root --format=tar --variant=minbase "--include=$list" bookworm "$root.part" "${sources[@]}" >"$root.log" 2>&1; then
+    mv "$root.part" "$root"
+    printf '%s\n' "$wanted" >"$root.sha256"
   else
-    rm -f "$ROOT.part"
-    lacks "mmdebstrap could not make a clean Debian (is there a network?); its words are in $PLACE/root.log"
+    rm -f "$root.part"
+    lacks "mmdebstrap could not make a clean Debian (is there a network?); its words are in $root.log"
+  fi
+}
+
+# Fetches the packages that pip builds with, for a root without a network.
+fetch_wheels() {
+  local -r wheels=$PLACE/wheels
+  local wanted
+  wanted=$(grep -E '^(nanobind|scikit-build-core)==' scripts/requirements.txt)
+  [[ ! -f $wheels/list.txt || $(<"$wheels/list.txt") != "$wanted" ]] || return 0
+  [[ $INSTALL == yes ]] || { lacks "nanobind and scikit-build-core in $wheels, and --no-install forbids to fetch them"; return 0; }
+  rm -rf "$wheels"
+  mkdir -p "$wheels"
+  # shellcheck disable=SC2086 # several words
+  if .venv/bin/python -m pip download --disable-pip-version-check --progress-bar off -d "$wheels" $wanted >"$PLACE/wheels.log" 2>&1; then
+    printf '%s\n' "$wanted" >"$wheels/list.txt"
+  else
+    lacks "pip could not fetch nanobind and scikit-build-core (is there a network?); its words are in $PLACE/wheels.log"
   fi
 }
 
@@ -101,4 +122,7 @@ mkdir -p "$PLACE"
 install_tools
 install_conan
 install_actionlint
-make_root
+make_root debian.tar "${IN_ROOT[@]}"
+mapfile -t for_builds < <(packages_of build)
+make_root debian-build.tar "${for_builds[@]}"
+fetch_wheels

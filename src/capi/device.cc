@@ -63,4 +63,13 @@ int32_t fatctx_device_npu(fatctx_device device, fatctx_device* npu, fatctx_error
 
 int32_t fatctx_device_close(fatctx_device device, fatctx_error* error) { return close_handle(device, error); }
 
+int32_t fatctx_device_parse(const char* text, fatctx_device* device, fatctx_error* error) {
+  return make_handle(device, "device", error, [&]() -> fatctx::Result<fatctx::Detection> {
+    FATCTX_TRY(not_null(text, "text"));
+    FATCTX_ASSIGN(fatctx::Device parsed,
+                  *text == '{' ? fatctx::device_from_json(text) : fatctx::device_from_text(text));
+    return detection_of(std::move(parsed));
+  });
+}
+
 }  // extern "C"

@@ -1,17 +1,5 @@
 // Explanations of a choice through C, as text and JSON.
-#include <fmt/format.h>
-
 #include "capi/objects.h"
-
-namespace fatctx::capi {
-
-Result<bool> wants_json(std::uint32_t format) {
-  if (format <= FATCTX_FORMAT_JSON) return format == FATCTX_FORMAT_JSON;
-  return Error{ErrorCode::kInvalidArgument,
-               fmt::format("format is {}; allowed are FATCTX_FORMAT_TEXT (0) and FATCTX_FORMAT_JSON (1)", format)};
-}
-
-}  // namespace fatctx::capi
 
 using namespace fatctx::capi;
 
@@ -37,13 +25,6 @@ int32_t fatctx_container_explain(fatctx_container container, const fatctx_model_
     return put_text(json ? fatctx::explain_json(selection, candidates, device, chosen.policy)
                          : fatctx::explain_text(selection, candidates, device, chosen.policy),
                     buffer, capacity, size);
-  });
-}
-
-int32_t fatctx_session_json(fatctx_session session, char* buffer, size_t capacity, size_t* size, fatctx_error* error) {
-  return with_object(session, error, [&](const fatctx::Session& object) -> fatctx::Status {
-    FATCTX_ASSIGN(const std::string json, object.report_json());
-    return put_text(json, buffer, capacity, size);
   });
 }
 

@@ -5,7 +5,7 @@
 namespace fatctx::container {
 namespace {
 
-Error refused() { return not_in_loader("lz4 (it was built without FATCTX_LOADER_LZ4)"); }
+Error no_lz4() { return not_in_loader("lz4 (it was built without FATCTX_LOADER_LZ4)"); }
 
 }  // namespace
 
@@ -13,8 +13,8 @@ struct FrameReader::State {};
 
 FrameReader::FrameReader(std::uint64_t /*logical_size*/) {}
 FrameReader::~FrameReader() = default;
-Status FrameReader::feed(ByteView /*stored*/, const StreamSink& /*sink*/) { return refused(); }
-Status FrameReader::finish() const { return refused(); }
-Result<std::uint64_t> frame_content_size(ByteView /*frame*/) { return refused(); }
+Status FrameReader::feed(ByteView /*stored*/, const StreamSink& /*sink*/) { return no_lz4(); }
+Status FrameReader::finish() const { return no_lz4(); }
+Result<std::uint64_t> frame_content_size(ByteView /*frame*/) { return no_lz4(); }
 
 }  // namespace fatctx::container

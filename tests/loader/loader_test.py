@@ -1,19 +1,30 @@
 """The small loader says what the whole library says, needs libc alone, stays as small as it was, and builds as one
 file."""
 
+import os
 import pathlib
 import random
 import re
 import shutil
 import subprocess
+import sys
 
+import fatctx
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "reference"))
+
+from agreement_test import SEED, SLOW, make_bases  # noqa: E402
+from reference_mutations import mutations  # noqa: E402
+
 BUILD = ROOT / "build" / "release" / "tests"
 GOLDEN = sorted((ROOT / "tests" / "golden").rglob("*.fatctx"))
 DEVICES = ["SM8650", "SM8750", "x86-64-v3", "aarch64+dotprod+i8mm", "v75"]
+SEEDS = sorted((ROOT / "tests" / "fuzz" / "seeds" / "container_bytes").iterdir())
 MUTANTS = 400
+# Files that are damaged with all hashes made anew, so that the damage reaches the rules behind them.
+REHASHED = int(os.environ.get("FATCTX_MUTATED_FILES", "1000"))
 # Bytes that a stripped program grows by when it opens, chooses, explains and reads. docs/loader.md has the aim, and why
 # it is missed.
 MOST_ADDED_BYTES = 600_000
@@ -112,13 +123,57 @@ def test_what_it_adds_to_a_program(tmp_path):
     assert added <= MOST_ADDED_BYTES, f"the loader adds {added} bytes"
 
 
-def test_as_one_file_it_builds_with_one_line_and_says_the_same(tmp_path):
-    subprocess.run([ROOT / "scripts" / "loader_single", "-o", tmp_path], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["g++", "-std=c++20", "-O0", "-c", "fatctx_loader.cc"], cwd=tmp_path, check=True)
-    (tmp_path / "fatctx").mkdir()
-    (tmp_path / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
+def built_as_one_file(folder: pathlib.Path, flags=(), libraries=()) -> pathlib.Path:
+    """The walker with the loader as one file."""
+    subprocess.run([ROOT / "scripts" / "loader_single", "-o", folder], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["g++", "-std=c++20", *flags, "-O0", "-c", "fatctx_loader.cc"], cwd=folder, check=True)
+    (folder / "fatctx").mkdir()
+    (folder / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
     walk = ROOT / "tests" / "loader" / "loader_walk.c"
-    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}", "-c", walk, "-o", "walk.o"],
-                   cwd=tmp_path, check=True)
-    subprocess.run(["g++", "walk.o", "fatctx_loader.o", "-o", "walk"], cwd=tmp_path, check=True)
-    assert lines_of(tmp_path / "walk", "SM8650", GOLDEN) == lines_of(walker("c"), "SM8650", GOLDEN)
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{folder}", "-c", walk, "-o", "walk.o"],
+                   cwd=folder, check=True)
+    subprocess.run(["g++", "walk.o", "fatctx_loader.o", "-o", "walk", *libraries], cwd=folder, check=True)
+    return folder / "walk"
+
+
+def test_as_one_file_it_builds_with_one_line_and_says_the_same(tmp_path):
+    assert lines_of(built_as_one_file(tmp_path), "SM8650", GOLDEN) == lines_of(walker("c"), "SM8650", GOLDEN)
+
+
+@pytest.fixture(scope="module")
+def whole_loader(tmp_path_factory) -> pathlib.Path:
+    """The one file with both of its options."""
+    return built_as_one_file(tmp_path_factory.mktemp("whole"), ["-DFATCTX_LOADER_LZ4=1", "-DFATCTX_LOADER_TRUST=1"],
+                             ["-llz4", "-lsodium"])
+
+
+def test_with_its_options_it_reads_what_is_compressed_and_checks_signatures(whole_loader, tmp_path):
+    """A key of the signer, and another: the second opens nothing. The golden table of tensors is compressed."""
+    signer = bytes(fatctx.read_public_key(ROOT / "tests" / "golden" / "v1" / "signed.pub"))
+    for key, opens in ((signer, True), (bytes(32), False)):
+        (tmp_path / "key").write_bytes(key)
+        said = lines_of(whole_loader, "--key", [tmp_path / "key", "SM8650", *GOLDEN])
+        assert said == lines_of(walker("c"), "--key", [tmp_path / "key", "SM8650", *GOLDEN])
+        assert any("sum " in line for line in said) == opens
+    said = lines_of(whole_loader, "SM8650", GOLDEN)
+    assert said == lines_of(walker("c"), "SM8650", GOLDEN)
+    assert not any("FATCTX_LOADER" in line for line in said)
+
+
+def test_both_libraries_say_the_same_of_seeds_and_of_damage_behind_good_hashes(whole_loader, tmp_path):
+    assert lines_of(whole_loader, "SM8650", SEEDS) == lines_of(walker("c"), "SM8650", SEEDS)
+    (tmp_path / "bases").mkdir()
+    bases = {name: data for name, data in make_bases(tmp_path / "bases").items() if name not in SLOW}
+    said, differ, waiting = [], [], []
+    for mutation in mutations(bases, REHASHED, SEED + 25):
+        waiting.append(tmp_path / f"{len(waiting)}.fatctx")
+        waiting[-1].write_bytes(mutation.data)
+        if len(waiting) == 50:
+            of_loader, of_library = (lines_of(program, "x86-64-v3", waiting) for program in (whole_loader, walker("c")))
+            said += of_loader
+            differ += [pair for pair in zip(of_loader, of_library) if pair[0] != pair[1]]
+            assert len(of_loader) == len(of_library)
+            waiting.clear()
+    assert differ == []
+    refused = sum(line.startswith("  open: ") for line in said)
+    assert 0 < refused < REHASHED and any("sum " in line for line in said)

@@ -1,5 +1,6 @@
 /* Opens each container, and prints what the functions of fatctx/loader.h say of it: one line for each answer. The small
- * loader and the whole library must print the same. Arguments: a device ("SM8650", "x86-64-v3"), then containers. */
+ * loader and the whole library must print the same. Arguments: --key FILE with the 32 bytes of a trusted key, if
+ * wanted; a device ("SM8650", "x86-64-v3"); containers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,16 +103,35 @@ static void print_choice(fatctx_container container, fatctx_device device) {
   (void)fatctx_model_close(model, NULL);
 }
 
+static int read_key(const char* name, uint8_t* key) {
+  FILE* const file = fopen(name, "rb");
+  size_t size = 0;
+  if (file == NULL) return 0;
+  size = fread(key, 1, 32, file);
+  (void)fclose(file);
+  return size == 32;
+}
+
 int main(int argc, char** argv) {
   fatctx_device device;
   fatctx_open_options options;
+  uint8_t key[32];
+  const uint8_t* trusted = NULL;
   int i = 0;
-  if (argc < 3) return fprintf(stderr, "usage: loader_walk DEVICE FILE...\n"), 2;
+  if (argc > 3 && strcmp(argv[1], "--key") == 0) {
+    if (!read_key(argv[2], key)) return fprintf(stderr, "no key in %s\n", argv[2]), 2;
+    trusted = key;
+    argv += 2;
+    argc -= 2;
+  }
+  if (argc < 3) return fprintf(stderr, "usage: loader_walk [--key FILE] DEVICE FILE...\n"), 2;
   fatctx_error_init(&error, sizeof error);
   printf("fatctx %s, format %s\n", fatctx_library_version(), fatctx_format_version());
   if (!answered("device_parse", fatctx_device_parse(argv[1], &device, &error))) return 1;
   fatctx_open_options_init(&options, sizeof options);
   options.max_copied_bytes = (uint64_t)1 << 30;
+  options.trusted_keys = trusted;
+  options.trusted_key_count = trusted != NULL;
   for (i = 2; i < argc; ++i) {
     fatctx_container container;
     printf("%s\n", argv[i]);

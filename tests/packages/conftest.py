@@ -21,18 +21,24 @@ if ACTIVE:
     sys.path.insert(0, str(Path(__file__).parent))  # the modules next to this file, with every import mode of pytest
     from places import PLACE, ROOT, Portable, must, pythons, run
 
-    @pytest.fixture(scope="session")
-    def debian(tmp_path_factory) -> Path:
-        """A clean Debian 12 with what the packages need and nothing of fatctx."""
-        packed = PLACE / "debian.tar"
+    def unpacked(packed: Path, folder: Path):
         if not packed.exists():
             pytest.skip(f"{packed} is not there; scripts/packages_setup.sh makes it")
         if os.geteuid() != 0:
             pytest.skip("only root can enter a root of its own")
-        folder = tmp_path_factory.mktemp("debian")
         must("tar", "-C", folder, "--numeric-owner", "-xpf", packed)
         yield folder
         shutil.rmtree(folder)
+
+    @pytest.fixture(scope="session")
+    def debian(tmp_path_factory) -> Path:
+        """A clean Debian 12 with what the packages need and nothing of fatctx."""
+        yield from unpacked(PLACE / "debian.tar", tmp_path_factory.mktemp("debian"))
+
+    @pytest.fixture(scope="session")
+    def debian_for_builds(tmp_path_factory) -> Path:
+        """A Debian 12 with the packages that docs/build.md asks for, and no other."""
+        yield from unpacked(PLACE / "debian-build.tar", tmp_path_factory.mktemp("debian-build"))
 
     @pytest.fixture(scope="session")
     def source_archive(tmp_path_factory) -> Path:

@@ -1,0 +1,18 @@
+# Toolchain: Debian's compiler for another kind of processor, with the libraries that scripts/cross_setup.sh has unpacked
+# into FATCTX_CROSS. Programs run in qemu.
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES FATCTX_CROSS)
+get_filename_component(cross_arch ${FATCTX_CROSS} NAME)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${cross_arch})
+set(CMAKE_C_COMPILER ${cross_arch}-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER ${cross_arch}-linux-gnu-g++)
+set(CMAKE_SYSROOT ${FATCTX_CROSS})
+set(CMAKE_LIBRARY_ARCHITECTURE ${cross_arch}-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${FATCTX_CROSS})
+set(ENV{PKG_CONFIG_LIBDIR} ${FATCTX_CROSS}/usr/lib/${cross_arch}-linux-gnu/pkgconfig:${FATCTX_CROSS}/usr/share/pkgconfig)
+set(ENV{PKG_CONFIG_PATH} "")
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${cross_arch} -L ${FATCTX_CROSS})
