@@ -229,6 +229,33 @@ lane_site() {
   esac
 }
 
+# Prints the tests of tests/emulated_tests.txt for one kind of processor, as a pattern for ctest.
+emulated_away() { awk -v arch="$1" '$1 == arch || $1 == "all" { print $2 }' tests/emulated_tests.txt | sed 's/[][().*+?^$|]/\\&/g' | paste -sd '|' | sed 's/.*/^(&)/'; }
+
+# cross ARCH: builds for another kind of processor, and runs the tests in qemu; scripts/cross_setup.sh comes first.
+cross() {
+  local -r arch=$1 report=$PWD/build/check/$1-programs.xml
+  local code=0 tests
+  shift
+  scripts/build.sh --no-python # the answers of this machine
+  scripts/build.sh --preset "$arch" --no-python
+  count passed 1 # Debian's compiler for it, without a warning
+  run_ctest "$arch" --timeout 600 -E "$(emulated_away "$arch")" "$@" || code=$?
+  # Left out are the tests that fail for the emulator's sake.
+  tests=$(ctest --test-dir "build/$arch" -N -R "$(emulated_away "$arch")" "$@" | sed -n 's/^Total Tests: //p')
+  awk -v arch="$arch" '$1 == arch || $1 == "all" { $1 = ""; print "skipped:" $0 }' tests/emulated_tests.txt
+  count skipped "$tests"
+  rm -f "$report"
+  FATCTX_CROSS=$arch .venv/bin/python -m pytest tests/cross -q -rs --import-mode=importlib -p no:cacheprovider \
+    -n "$JOBS" --junitxml="$report" || code=$?
+  if [[ -f $report ]]; then count_report "$report"; fi
+  return $code
+}
+
+lane_aarch64() { cross aarch64; }
+
+lane_s390x() { cross s390x; }
+
 # headers_in FOLDER: links the header-only libraries of this machine, without the C library's headers beside them.
 headers_in() {
   local name
@@ -468,7 +495,7 @@ fi
 
 : >"$COUNTS"
 case $LANE in
-  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | site | macos | android | real | versions | packages | page | qnn)
+  format | shell | release | python | asan | tsan | tidy | demo | windows | bindings | site | macos | android | real | versions | packages | page | qnn | aarch64 | s390x)
     "lane_$LANE"
     ;;
   *) fail "$EXIT_USAGE" "lane: unknown lane $LANE" ;;

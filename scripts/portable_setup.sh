@@ -198,7 +198,7 @@ mkdir -p "$PLACE"
 install_compiler
 fetch_sources
 write_tools
-key=$(wanted "$ARCH" "$GLIBC" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%=*}" "$(declare -f build_libraries static_library cmake_library)")
+key=$(wanted "$ARCH" "$GLIBC" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" "$(declare -f build_libraries static_library cmake_library)")
 if ! fresh "$TREE.sha256" "$key"; then
   say "portable build: compiling its libraries for $ARCH"
   rm -rf "$TREE/objects" "$PREFIX" "$TREE.sha256"

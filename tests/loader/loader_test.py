@@ -120,6 +120,11 @@ def test_what_it_adds_to_a_program(tmp_path):
     shutil.copy(walker("loader"), tmp_path / "walk")
     subprocess.run(["strip", tmp_path / "walk"], check=True)
     added = (tmp_path / "walk").stat().st_size - (tmp_path / "line").stat().st_size
+    print(f"the loader adds {added} bytes; the ten largest objects:")
+    sizes = subprocess.run(["nm", "-S", "-C", "--size-sort", "-r", walker("loader")], capture_output=True, text=True, check=True)
+    for line in sizes.stdout.splitlines()[:10]:
+        _, size, _, name = line.split(" ", 3)
+        print(f"{int(size, 16):9d}  {name:.110}")
     assert added <= MOST_ADDED_BYTES, f"the loader adds {added} bytes"
 
 

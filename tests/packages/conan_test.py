@@ -33,8 +33,10 @@ def environment(source_archive):
     return variables
 
 
-def test_a_c_and_a_cxx_program_use_the_package(environment):
-    done = run(CONAN, "create", ROOT / "packaging" / "conan", "--build=missing", env=environment)
+def test_a_c_and_a_cxx_program_use_the_package(environment, tmp_path):
+    # Conan builds the test of a recipe beside it.
+    recipe = shutil.copytree(ROOT / "packaging" / "conan", tmp_path / "conan")
+    done = run(CONAN, "create", recipe, "--build=missing", env=environment)
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     said = done.stdout + done.stderr

@@ -301,8 +301,10 @@ Result<ImportedIndex> parse_safetensors_header(ByteView header, std::uint64_t fi
 
   std::vector<Member> members = header_reader.take();
   for (const Member& member : members) FATCTX_TRY(check_member(member, data_begin, data_size));
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Member& a, const Member& b) { return a.offsets < b.offsets; });
+  // In pairs, because libstdc++ 12 compares such vectors by the bytes of their numbers on big-endian machines.
+  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+    return std::pair(a.offsets[0], a.offsets[1]) < std::pair(b.offsets[0], b.offsets[1]);
+  });
   ImportedIndex index;
   index.data = {data_begin, data_size};
   index.metadata = header_reader.take_metadata();
