@@ -9,6 +9,7 @@ are nginx on loopback, `fatctx fetch`, zsync and casync; a rival that is not ins
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import re
@@ -60,7 +61,7 @@ class Nginx:
         place = folder / "nginx"
         place.mkdir()
         (place / "conf").write_text(f"""daemon off; pid {place}/pid; error_log {place}/error; worker_processes 1;
-user {'root' if pathlib.Path.home() == pathlib.Path('/root') else 'nobody'};
+user {'root' if os.geteuid() == 0 else 'nobody'};
 events {{}} http {{ access_log off; client_body_temp_path {place}/b; proxy_temp_path {place}/p; fastcgi_temp_path {place}/f;
 uwsgi_temp_path {place}/u; scgi_temp_path {place}/s; server {{ listen 127.0.0.1:{self.port}; root {folder}; }} }}""")
         self.server = subprocess.Popen(["nginx", "-c", place / "conf", "-e", place / "error"])
