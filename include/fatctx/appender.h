@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct AppendOptions {
   const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel; bytes behind the end of the file may be dead
   bool one_per_soc = false;                   // as PackOptions::one_per_soc; looks at the records of the file, too
   bool strict_sharing = false;                // as PackOptions::strict_sharing
+  // kPages or kBytes: how the new records share bytes; nothing: kBytes if a record of the file is a recipe, else
+  // kPages.
+  std::optional<Sharing> sharing = {};
 };
 
 struct AppendReport {
@@ -51,7 +55,7 @@ class Appender {
   // Errors: not_found, locked (another process is appending), operation_not_permitted (the container is sealed, or the
   //         file may not be written; the message says how to get a writable copy), remote_filesystem, unsupported (no
   //         locks here, or made by a newer version in a way that only it can add to), changed (another file replaced it
-  //         just now), those of Container::open.
+  //         just now), invalid_argument (sharing is kOff), those of Container::open.
   [[nodiscard]] static Result<Appender> open(const std::string& path, const AppendOptions& options = {});
   ~Appender();
   Appender(Appender&&) noexcept;
@@ -71,7 +75,8 @@ class Appender {
 
   // Writes the added records behind the end of the file, syncs it, then names them in the header and syncs again. Does
   // not store bytes again that the file already has, as far as its hashes tell: whole records, and runs on multiples of
-  // 64 KiB. After the call the Appender is spent.
+  // 64 KiB. With Sharing::kBytes it reads all of the file and finds runs at any offset, where these save at least a
+  // 64th: 0.4 bytes of memory for each byte of the file. After the call the Appender is spent.
   // Errors: bad_reference, unsupported (as Packer::publish): nothing was written.
   // changed (an input), serialise_failed, no_space, io, limit_exceeded, cancelled: the file opens as before, and bytes
   // behind its end are dead.

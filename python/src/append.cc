@@ -12,18 +12,21 @@
 
 #include "errors.h"
 #include "fatctx/appender.h"
+#include "pack.h"
 #include "progress.h"
 #include "records.h"
 
 namespace fatctx::python {
 namespace {
 
-AppendOptions append_options(bool replace, std::uint32_t threads, bool one_per_soc, bool strict_sharing) {
+AppendOptions append_options(bool replace, std::uint32_t threads, bool one_per_soc, bool strict_sharing,
+                             const std::optional<std::string>& sharing) {
   AppendOptions options;
   options.replace = replace;
   options.threads = threads;
   options.one_per_soc = one_per_soc;
   options.strict_sharing = strict_sharing;
+  if (sharing) options.sharing = sharing_from(*sharing);
   return options;
 }
 
@@ -98,16 +101,18 @@ void bind_appender(nb::module_& module) {
       .def(
           "__init__",
           [](BoundAppender* self, nb::handle path, bool replace, std::uint32_t threads, bool one_per_soc,
-             bool strict_sharing) {
-            new (self) BoundAppender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing));
+             bool strict_sharing, const std::optional<std::string>& sharing) {
+            new (self)
+                BoundAppender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing, sharing));
           },
           nb::arg("path"), nb::kw_only(), nb::arg("replace") = false, nb::arg("threads") = 0,
-          nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
+          nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false, nb::arg("sharing") = nb::none(),
           nb::sig("def __init__(self, path: str | os.PathLike, *, replace: bool = False, threads: int = 0, "
-                  "one_per_soc: bool = False, strict_sharing: bool = False) -> None"),
+                  "one_per_soc: bool = False, strict_sharing: bool = False, sharing: str | None = None) -> None"),
           "replace=True: a record with the full key of an existing one supersedes it; otherwise Exists. The old one\n"
           "stays in its own generation. one_per_soc, strict_sharing: as of pack(); the records of the file count, "
-          "too.\n\n"
+          "too.\n"
+          "sharing: \"pages\" or \"bytes\", which reads all of the file; None: as the records of the file share.\n\n"
           "Raises FileNotFound, Locked (somebody else is appending), OperationNotPermitted (the container is sealed, "
           "or\n"
           "the file may not be written), NotRegularFile (a link), RemoteFilesystem, Unsupported, and what open() "
@@ -159,20 +164,22 @@ void bind_append(nb::module_& module) {
   module.def(
       "append",
       [](nb::handle path, nb::iterable records, bool replace, nb::object progress, std::uint32_t threads,
-         bool one_per_soc, bool strict_sharing) {
-        BoundAppender appender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing));
+         bool one_per_soc, bool strict_sharing, const std::optional<std::string>& sharing) {
+        BoundAppender appender(path_from(path), append_options(replace, threads, one_per_soc, strict_sharing, sharing));
         for (const nb::handle record : records) appender.add(nb::cast<PackRecord>(record));
         return appender.commit(std::move(progress));
       },
       nb::arg("path"), nb::arg("records"), nb::kw_only(), nb::arg("replace") = false, nb::arg("progress") = nb::none(),
       nb::arg("threads") = 0, nb::arg("one_per_soc") = false, nb::arg("strict_sharing") = false,
+      nb::arg("sharing") = nb::none(),
       nb::sig(
           "def append(path: str | os.PathLike, records: typing.Iterable[PackRecord], *, replace: bool = False, "
           "progress: typing.Callable[[int, int], object] | None = None, threads: int = 0, one_per_soc: bool = False, "
-          "strict_sharing: bool = False) -> AppendReport"),
+          "strict_sharing: bool = False, sharing: str | None = None) -> AppendReport"),
       "Adds records to a container in place, without writing the rest again.\n\n"
       "The file is the old generation or the new one, whatever happens in between. Bytes that it has already are\n"
-      "not stored again: whole records, and runs on multiples of 64 KiB. Raises what Appender and its methods raise;\n"
+      "not stored again: whole records, runs on multiples of 64 KiB, and by bytes runs at any offset. Raises what "
+      "Appender and its methods raise;\n"
       "the file is unchanged then, but for CommitUnknown.");
 }
 

@@ -1,4 +1,6 @@
 // Appending through C.
+#include <fmt/format.h>
+
 #include "capi/objects.h"
 #include "capi/report_json.h"
 
@@ -13,6 +15,11 @@ Result<AppendOptions> append_options_in(const fatctx_append_options* options) {
   result.threads = given.threads;
   result.one_per_soc = given.one_per_soc != 0;
   result.strict_sharing = given.strict_sharing != 0;
+  if (given.sharing > FATCTX_SHARING_BYTES) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("sharing is {}; allowed are 0, FATCTX_SHARING_PAGES (1) and _BYTES (2)", given.sharing)};
+  }
+  if (given.sharing != 0) result.sharing = static_cast<Sharing>(given.sharing);
   result.progress = progress_in(given.progress, given.progress_user);
   return result;
 }

@@ -249,8 +249,8 @@ TEST_F(CAppender, ProgressIsToldAndCanCancel) {
 
 TEST_F(CAppender, OptionsThatAreNotKnownAreRefused) {
   auto options = sized<fatctx_append_options>();
-  options.reserved = 1;
-  EXPECT_EQ(open_appender(&options), FATCTX_ERROR_UNSUPPORTED);
+  options.sharing = 3;
+  EXPECT_EQ(open_appender(&options), FATCTX_ERROR_INVALID_ARGUMENT);
   options = {};
   EXPECT_EQ(open_appender(&options), FATCTX_ERROR_INVALID_ARGUMENT) << "struct_size is 0";
   ASSERT_EQ(open_appender(), FATCTX_OK);

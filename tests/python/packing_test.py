@@ -214,6 +214,23 @@ def test_one_per_soc_refuses_a_second_binary_for_a_soc(tmp_path):
     fatctx.append(tmp_path / "one.fatctx", [of("b", "2.51")])
 
 
+def test_an_append_finds_equal_bytes_at_any_offset(tmp_path):
+    def binary(name, arch, data):
+        return fatctx.PackRecord("context_binary", name, data, group="m", unit="main", backend="cpu", arch=arch, producer="made up")
+
+    file, data = tmp_path / "m.fatctx", random.Random(27).randbytes(300_000)
+    fatctx.pack(file, [binary("one", "x86-64-v2", data)], model_name="m")
+    report = fatctx.append(file, [binary("two", "x86-64-v3", b"moved" * 33 + data[:200_000] + b"new" + data[200_000:])], sharing="bytes")
+    assert report.shared_bytes > 290_000 and report.file_size - report.file_size_before < 220_000
+    later = fatctx.append(file, [binary("three", "x86-64-v4", b"again" * 21 + data)])  # as the file now shares
+    assert later.shared_bytes > 290_000
+    container = fatctx.open(file)
+    assert container.read("two") == b"moved" * 33 + data[:200_000] + b"new" + data[200_000:]
+    assert container.read("three") == b"again" * 21 + data
+    with pytest.raises(fatctx.InvalidArgument):
+        fatctx.append(file, [binary("four", "aarch64", data)], sharing="off")
+
+
 def test_what_does_not_share_is_a_warning_or_with_strict_sharing_an_error(tmp_path):
     options = [fatctx.DescribedOption("graphs.num_cores", "4", "htp")]
     record = fatctx.PackRecord("context_binary", "a", b"code" * 900, backend="htp", arch="v75", options=options)

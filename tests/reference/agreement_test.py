@@ -74,6 +74,8 @@ def make_bases(folder: Path) -> dict[str, bytes]:
              for number in range(3)]
     fatctx.pack(folder / "recipes", records("license") + chips, model_name="recipes", sharing="bytes")
     made["recipes"] = (folder / "recipes").read_bytes()
+    fatctx.append(folder / "recipes", [fatctx.PackRecord("opaque", "chip3", pattern(90_000, 77)[700:] + pattern(500, 3))])
+    made["recipes, then appended to"] = (folder / "recipes").read_bytes()
     made["packed"] = (folder / "packed").read_bytes()
     fatctx.pack(folder / "large form", records("license"), model_name="large form", extent_log2=16)
     made["large form"] = (folder / "large form").read_bytes()

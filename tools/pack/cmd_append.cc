@@ -35,6 +35,7 @@ struct AppendFlags {
   bool json = false;
   bool one_per_soc = false;
   bool strict_sharing = false;
+  std::string sharing;
 };
 
 using WeightNames = std::vector<std::string>;
@@ -133,8 +134,8 @@ Status check_manifest(const Manifest& manifest, const std::string& file) {
   const SharingWish& wish = manifest.sharing;
   if (!wish.sharing && !wish.max_pieces && !wish.granule_log2) return Done{};
   return invalid_argument(
-      fmt::format("{}: sharing, max_pieces and granule are for packing and compacting; an append shares "
-                  "whole records and runs of 64 KiB; leave them out",
+      fmt::format("{}: sharing, max_pieces and granule are for packing and compacting; leave them out, and say "
+                  "--sharing pages or bytes",
                   file));
 }
 
@@ -207,7 +208,8 @@ Result<ExitCode> run_append(AppendFlags flags) {
                                                                     .threads = flags.threads,
                                                                     .cancel = interrupt.flag(),
                                                                     .one_per_soc = flags.one_per_soc,
-                                                                    .strict_sharing = flags.strict_sharing}));
+                                                                    .strict_sharing = flags.strict_sharing,
+                                                                    .sharing = sharing_from_name(flags.sharing)}));
   for (std::size_t i = 0; i < gathered.records.size(); ++i) {
     auto added = appender.add(std::move(gathered.records[i]));
     if (!added.ok()) return in_context(std::move(added).error(), manifest->records[i].where);
@@ -235,6 +237,9 @@ void add_append(CLI::App& app, Outcome& outcome) {
   command->add_option("--group", flags->records.group, "Without MANIFEST: group of what does not say it")
       ->type_name("GROUP");
   command->add_flag("--replace", flags->replace, "Supersede records that are for the same target");
+  command->add_option("--sharing", flags->sharing, "How new records share bytes: pages or bytes; default: as the file")
+      ->check(CLI::IsMember({"pages", "bytes"}))
+      ->type_name("HOW");
   add_adding_rules(*command, flags->one_per_soc, flags->strict_sharing);
   add_threads(*command, flags->threads, "compare and hash");
   command->add_flag("--json", flags->json, "Print the summary as JSON (schema fatctx.append/1)");

@@ -18,7 +18,7 @@ typedef struct fatctx_append_options {
   // file is rewritten; otherwise exists; 0
   uint32_t replace;
   uint32_t threads;  // as in fatctx_pack_options; 0
-  uint32_t reserved;
+  uint32_t sharing;  // FATCTX_SHARING_PAGES, or _BYTES, which reads all of the file; 0: as the records of the file do
   fatctx_progress progress;  // null
   void* progress_user;
   uint32_t one_per_soc;     // as in fatctx_pack_options, with the records of the file; 0

@@ -15,6 +15,7 @@
 #include "container/edit/append_rows.h"
 #include "container/edit/evidence.h"
 #include "container/edit/present_bytes.h"
+#include "container/edit/present_runs.h"
 #include "container/edit/restore.h"
 #include "container/format/copy_out.h"
 #include "container/format/hash.h"
@@ -88,6 +89,7 @@ struct Appender::Impl {
     pack.threads = options.threads;
     pack.cancel = options.cancel;
     pack.strict_sharing = options.strict_sharing;
+    pack.sharing = options.sharing.value_or(Sharing::kPages);
     return pack;
   }
 
@@ -128,8 +130,8 @@ struct Appender::Impl {
     return gone;
   }
 
-  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte,
-                                             std::size_t added) {
+  [[nodiscard]] Result<AppendStart> start_of(const std::vector<bool>& gone, std::uint64_t first_byte, std::size_t added,
+                                             WorkProgress& progress) {
     const Toc& toc = opened.toc;
     AppendStart start;
     start.first_byte = first_byte;
@@ -162,10 +164,13 @@ struct Appender::Impl {
                    "the file has no ids for more records; write it anew with `fatctx compact`"};
     }
     start.first_id = highest_id + 1;
-    start.find_in_file = [this, &gone](Plan& plan) {
+    start.find_in_file = [this, &gone, &progress](Plan& plan) -> Status {
       std::vector<bool> left_out = gone;
       for (std::size_t i = 0; i < left_out.size(); ++i) left_out[i] = left_out[i] || plan.present_alone[i];
-      return find_present_bytes(plan, *file, opened.toc, left_out);
+      FATCTX_TRY(find_present_bytes(plan, *file, opened.toc, left_out));
+      const bool by_bytes = shares_at_any_offset(opened.toc, left_out);
+      if (options.sharing.value_or(by_bytes ? Sharing::kBytes : Sharing::kPages) != Sharing::kBytes) return Done{};
+      return find_present_runs(plan, *file, opened.toc, left_out, pack_options(), progress);
     };
     return start;
   }
@@ -231,10 +236,10 @@ struct Appender::Impl {
     std::map<std::string, std::uint64_t> blob_sizes;
     PartsByName parts;
     FATCTX_ASSIGN(std::vector<PackRecord> incoming, records.with_tensor_tables(blob_sizes, parts));
-    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size()));
+    WorkProgress progress(pack.progress);
+    FATCTX_ASSIGN(AppendStart start, start_of(gone, *first_byte, incoming.size(), progress));
     const ContainerDescription described = start.description;
     start.present_candidates = candidates(gone, described);
-    WorkProgress progress(pack.progress);
     FATCTX_ASSIGN(Plan plan, make_append_plan(std::move(incoming), std::move(parts), std::move(start), pack, progress));
     FATCTX_TRY(check_blob_sizes(plan, blob_sizes));
     const auto rows = [&] { return rows_after_append(header, opened.toc, plan, gone, *first_byte, pack); };
@@ -347,6 +352,10 @@ struct Appender::Impl {
 };
 
 Result<Appender> appender_over(std::unique_ptr<mapping::OsFile> file, std::string path, const AppendOptions& options) {
+  if (options.sharing == Sharing::kOff) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: an append shares by pages or by bytes; sharing \"off\" is for a new file", path)};
+  }
   auto impl = std::make_unique<Appender::Impl>();
   impl->file = std::move(file);
   impl->path = std::move(path);

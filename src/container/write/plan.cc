@@ -115,6 +115,10 @@ Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
   planned.stored_size = recipe.program.size();
   small.size = *start + recipe.program.size();
   small.records.push_back(index);
+  for (const std::size_t source : recipe.present_sources) {
+    planned.slices.push_back({source, {0, plan.present[source].size}, true});
+    planned.stored_size += plan.present[source].size;
+  }
   for (const std::size_t source : recipe.sources) {
     planned.slices.push_back({source, {0, plan.records[source].own_bytes}});
     planned.stored_size += plan.records[source].own_bytes;

@@ -23,8 +23,10 @@ namespace fatctx::container {
 
 // The program of a record that is not stored as it is.
 struct PlannedRecipe {
-  std::vector<std::byte> program;    // in its stored form
-  bool packed = false;               // `program` is an lz4 frame
+  std::vector<std::byte> program;  // in its stored form
+  bool packed = false;             // `program` is an lz4 frame
+  std::vector<std::size_t> present_sources =
+      {};                            // segments of the file that is appended to, ascending; they come first
   std::vector<std::size_t> sources;  // indexes of the records whose own bytes it copies from, ascending
   std::uint32_t steps = 0;
   std::uint64_t mappable_bytes = 0;

@@ -17,7 +17,8 @@ pub struct fatctx_append_options {
     pub replace: u32,
     /// as in fatctx_pack_options; 0
     pub threads: u32,
-    pub reserved: u32,
+    /// FATCTX_SHARING_PAGES, or _BYTES, which reads all of the file; 0: as the records of the file do
+    pub sharing: u32,
     /// null
     pub progress: fatctx_progress,
     pub progress_user: *mut c_void,

@@ -2,7 +2,7 @@
 
 layout! {
     fatctx_appender { id }
-    fatctx_append_options { struct_size, replace, threads, reserved, progress, progress_user, one_per_soc, strict_sharing }
+    fatctx_append_options { struct_size, replace, threads, sharing, progress, progress_user, one_per_soc, strict_sharing }
     fatctx_append_report { struct_size, record_count, generation, file_size_before, file_size, input_bytes, stored_bytes, shared_bytes, dead_bytes, superseded_count, restored_count, warning_count, uuid }
     fatctx_evidence_note { struct_size, reserved, device, tool, metric, value, date }
     fatctx_text { data, size }

@@ -1,0 +1,157 @@
+// Appends to a file that shares bytes at any offset: the new records share so too, with the file and with each other.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "container/check/verify.h"
+#include "container/read/opened_file.h"
+#include "support/appended.h"
+#include "support/result_matchers.h"
+
+namespace fatctx::container {
+namespace append_runs_test {
+
+using support::append;
+using support::Appended;
+using support::Bytes;
+using support::is_ok;
+
+constexpr std::size_t kBlock = 50'000;
+
+// Blocks by letter, each behind `gap` bytes that only this version has.
+Bytes blocks(const std::string& letters, std::size_t gap, std::uint32_t version) {
+  Bytes all;
+  for (const char letter : letters) {
+    const Bytes between = support::pattern(gap, 900 + version);
+    const Bytes block = support::pattern(kBlock, static_cast<std::uint32_t>(letter));
+    all.insert(all.end(), between.begin(), between.end());
+    all.insert(all.end(), block.begin(), block.end());
+  }
+  return all;
+}
+
+Bytes packed(Sharing sharing) {
+  PackOptions options;
+  options.sharing = sharing;
+  return support::packed_bytes({support::binary_record("one", "v68", blocks("abcdefgh", 0, 0)),
+                                support::binary_record("two", "v73", blocks("hgfedcba", 256, 1))},
+                               options);
+}
+
+void expect_record(const Appended& done, const std::string& name, const Bytes& wanted) {
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.bytes_of(name).value(), wanted) << name;
+  EXPECT_TRUE(verify_container(opened.file, {}).value().findings.empty()) << name;
+}
+
+TEST(AppendRuns, TheNextVersionCostsWhatIsNewAboutIt) {
+  const Bytes before = packed(Sharing::kBytes);
+  const Bytes next = blocks("bdfhaceg", 512, 2);
+
+  const Appended done = append(before, {support::binary_record("three", "v75", next)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  expect_record(done, "three", next);
+  EXPECT_TRUE(Opened(done.bytes).record("three").recipe);
+  EXPECT_GE(done.report.value().shared_bytes, 8 * kBlock - 2'000);
+  EXPECT_LE(done.bytes.size() - before.size(), 220'000u);  // tables and padding to extents of 64 KiB
+}
+
+TEST(AppendRuns, NewRecordsShareWithEachOtherAsWell) {
+  const Bytes first = blocks("pqrsa", 256, 3);
+  const Bytes second = blocks("bsrqp", 512, 4);
+
+  const Appended done = append(packed(Sharing::kBytes), {support::binary_record("three", "v75", first),
+                                                         support::binary_record("four", "v79", second)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  expect_record(done, "three", first);
+  expect_record(done, "four", second);
+  EXPECT_GE(done.report.value().shared_bytes, 6 * kBlock - 4'000);
+}
+
+TEST(AppendRuns, ManyGenerationsStayReadableAndSmall) {
+  Bytes file = packed(Sharing::kBytes);
+  const std::size_t size = file.size();
+  for (std::uint32_t version = 0; version < 6; ++version) {
+    const Bytes wanted = blocks("hbdfaceg", 256 * (version + 3), version + 10);
+    const std::string name = "next " + std::to_string(version);
+    Appended done = append(file, {support::binary_record(name, "v" + std::to_string(80 + version), wanted)});
+    ASSERT_TRUE(is_ok(done.report));
+    expect_record(done, name, wanted);
+    file = std::move(done.bytes);
+  }
+  EXPECT_LE(file.size() - size, 6 * 220'000u);
+}
+
+TEST(AppendRuns, AFileWithoutRecipesGetsNone) {
+  const Bytes next = blocks("bdfhaceg", 512, 2);
+  const Appended done = append(packed(Sharing::kPages), {support::binary_record("three", "v75", next)});
+  ASSERT_TRUE(is_ok(done.report));
+  expect_record(done, "three", next);
+  EXPECT_FALSE(Opened(done.bytes).record("three").recipe);
+}
+
+TEST(AppendRuns, TheCallerDecidesOtherwise) {
+  const Bytes next = blocks("bdfhaceg", 512, 2);
+  for (const Sharing sharing : {Sharing::kPages, Sharing::kBytes}) {
+    AppendOptions options;
+    options.sharing = sharing;
+    const Bytes before = packed(sharing == Sharing::kPages ? Sharing::kBytes : Sharing::kPages);
+    const Appended done = append(before, {support::binary_record("three", "v75", next)}, options);
+    ASSERT_TRUE(is_ok(done.report));
+    expect_record(done, "three", next);
+    EXPECT_EQ(Opened(done.bytes).record("three").recipe, sharing == Sharing::kBytes);
+  }
+}
+
+TEST(AppendRuns, OffIsRefused) {
+  AppendOptions options;
+  options.sharing = Sharing::kOff;
+  const Appended done = append(packed(Sharing::kBytes), {support::binary_record("three", "v75", Bytes(9))}, options);
+  EXPECT_TRUE(support::fails_with(done.report, ErrorCode::kInvalidArgument));
+}
+
+TEST(AppendRuns, SlicesStayWhereRunsSaveNothing) {
+  const Bytes before = packed(Sharing::kBytes);
+  Bytes next = Opened(before).record("one").recipe ? blocks("hgfedcba", 256, 1) : blocks("abcdefgh", 0, 0);
+  const Bytes tail = support::pattern(2 * kLeafSize, 77);
+  next.resize(next.size() / kLeafSize * kLeafSize);
+  next.insert(next.end(), tail.begin(), tail.end());
+
+  const Appended done = append(before, {support::binary_record("three", "v75", next)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  expect_record(done, "three", next);
+  EXPECT_FALSE(Opened(done.bytes).record("three").recipe) << "it can be mapped as it is";
+}
+
+TEST(AppendRuns, DamagedBytesOfTheFileAreNoSource) {
+  Bytes before = packed(Sharing::kBytes);
+  const std::string whole = Opened(before).record("one").recipe ? "two" : "one";
+  const std::uint64_t at = Opened(before).record(whole).file_offset + 3 * kBlock;
+  before[static_cast<std::size_t>(at)] ^= std::byte{1};
+  const Bytes next = blocks("bdfhaceg", 512, 2);
+
+  const Appended done = append(before, {support::binary_record("three", "v75", next)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(Opened(done.bytes).bytes_of("three").value(), next);
+  EXPECT_FALSE(Opened(done.bytes).record("three").recipe) << "all of its source is one segment, which is damaged";
+}
+
+TEST(AppendRuns, ARecordThatGoesIsNoSource) {
+  const Bytes before = packed(Sharing::kBytes);
+  const std::string recipe = Opened(before).record("one").recipe ? "one" : "two";
+  const Bytes next = blocks("bdfhaceg", 512, 2);
+  AppendOptions options;
+  options.replace = true;
+  const Appended done =
+      append(before, {support::binary_record(recipe, recipe == "one" ? "v68" : "v73", next)}, options);
+  ASSERT_TRUE(is_ok(done.report));
+  expect_record(done, recipe, next);
+}
+
+}  // namespace append_runs_test
+}  // namespace fatctx::container
