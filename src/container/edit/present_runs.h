@@ -11,7 +11,7 @@ namespace fatctx::container {
 // Returns whether a record of the file is a recipe.
 [[nodiscard]] bool shares_at_any_offset(const Toc& toc, const std::vector<bool>& left_out);
 
-// Reads all payload of the file. A segment that is damaged or cannot be read is no source.
+// Reads all payload of the file. Nothing is copied from a segment that is damaged or cannot be read.
 //
 // `left_out`: as for find_present_bytes(), which comes first. Errors: those of reading the inputs; cancelled.
 [[nodiscard]] Status find_present_runs(Plan& plan, const mapping::OsFile& file, const Toc& toc,
