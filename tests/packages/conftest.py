@@ -7,6 +7,7 @@ the set-up could not get is skipped with the reason.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
@@ -70,26 +71,30 @@ if ACTIVE:
         assert done.returncode == 0, done.stdout + done.stderr
         return folder / done.stdout.strip()
 
-    @pytest.fixture(scope="session")
-    def release(source_archive) -> Path:
-        """The release archive, built from the source archive."""
-        return build_in(PLACE / "one", source_archive, 0o022, TZ="UTC", LC_ALL="C")
-
-    @pytest.fixture(scope="session", params=["x86_64", "aarch64"])
-    def portable(request) -> Portable:
-        """Archive and wheels of scripts/portable for one kind of processor."""
-        folder = PLACE / "portable" / request.param
+    @functools.cache
+    def portable_for(arch: str) -> Portable:
+        folder = PLACE / "portable" / arch
         shutil.rmtree(folder, ignore_errors=True)
         known = pythons()
         wheels_for = [known[version] for version in ((3, 10), (3, 11), (3, 12)) if version in known]
-        done = run(ROOT / "scripts" / "portable", "--arch", request.param, "-o", folder, cwd=ROOT,
+        done = run(ROOT / "scripts" / "portable", "--arch", arch, "-o", folder, cwd=ROOT,
                    env=dict(os.environ, FATCTX_PYTHONS=" ".join(wheels_for)))
         if done.returncode == 5:
             pytest.skip(done.stderr.strip())
         assert done.returncode == 0, done.stdout + done.stderr
-        return Portable(request.param, folder, [Path(line) for line in done.stdout.splitlines()])
+        return Portable(arch, folder, [Path(line) for line in done.stdout.splitlines()])
+
+    @pytest.fixture(scope="session", params=["x86_64", "aarch64"])
+    def portable(request) -> Portable:
+        """Archive and wheels of scripts/portable for one kind of processor."""
+        return portable_for(request.param)
+
+    @pytest.fixture(scope="session")
+    def release() -> Path:
+        """The release archive of this checkout, for x86-64."""
+        return portable_for("x86_64").archive
 
     @pytest.fixture(scope="session")
     def release_of_another_folder(source_archive, release) -> Path:
-        """The same, built later, in another folder, with another clock, language and umask."""
+        """The same, built of the source archive, later, in another folder, with another clock, language and umask."""
         return build_in(PLACE / "a folder" / "whose-name-is-longer", source_archive, 0o077, TZ="Pacific/Kiritimati", LC_ALL="C.UTF-8")

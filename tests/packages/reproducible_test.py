@@ -27,9 +27,8 @@ def test_the_checksum_beside_an_archive_is_its_own(release):
 
 
 def test_nothing_in_an_archive_names_its_build_folder(release):
-    folder = str(release.parents[1]).encode()
     with tarfile.open(release) as tar:
-        named = [member.name for member in tar if member.isfile() and folder in tar.extractfile(member).read()]
+        named = [member.name for member in tar if member.isfile() and str(ROOT).encode() in tar.extractfile(member).read()]
     assert named == []
 
 
@@ -38,6 +37,6 @@ def test_the_time_in_an_archive_is_that_of_the_sources(release):
     assert {mtime for _, mtime, *_ in members(release).values()} == {int(seconds)}
 
 
-def test_a_source_archive_is_made_in_a_checkout_only(release):
-    done = run("scripts/package", "--source", cwd=release.parents[1])
+def test_a_source_archive_is_made_in_a_checkout_only(release_of_another_folder):
+    done = run("scripts/package", "--source", cwd=release_of_another_folder.parents[1])
     assert done.returncode == 5 and re.search(r"error: package: .* is no git checkout", done.stderr)
