@@ -23,9 +23,9 @@ def container_in(folder: pathlib.Path, build: pathlib.Path) -> pathlib.Path:
     for index, device in enumerate(DEVICES):
         file = folder / f"{index}.bin"
         file.write_bytes(bytes([index + 1]) * 300_000)
-        words += ["--binary", f"{file}@{'qnn:' if device.startswith('SM') else 'cpu:'}{device}"]
+        words += ["--binary", f"{file}@{'htp:' if device.startswith('SM') else 'cpu:'}{device}"]
     target = folder / "model.fatctx"
-    subprocess.run([build / "tools/fatctx", "pack", "-o", target, "--name", "model", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([build / "tools/fatctx", "pack", "-o", target, "--name", "model", *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return target
 
 
@@ -46,7 +46,7 @@ def main() -> None:
                 opens[name] += [int(line) / 1000 for line in done.stdout.split()]
                 for _ in range(20):
                     before = time.monotonic_ns()
-                    subprocess.run([*command, "1"], check=True, stdout=subprocess.DEVNULL)
+                    subprocess.run([*command, "1"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                     processes[name].append((time.monotonic_ns() - before) / 1000)
     print("| | open to first byte, least | median | process, least | median |\n|---|---:|---:|---:|---:|")
     for name in programs:
