@@ -17,7 +17,7 @@ void Program::open_appender() {
   options.struct_size = sizeof options;
   options.replace = choice & 1U;
   options.threads = 1;
-  options.reserved = choice == 255 ? 1 : 0;
+  options.sharing = choice == 255 ? 3 : choice % 3U;
   options.progress = null() ? nullptr : &progress;
   options.progress_user = work(choice);
   Sized<fatctx_append_options> sized((choice & 2) != 0 ? input_.byte() : 255, options);

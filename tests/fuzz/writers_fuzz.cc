@@ -144,9 +144,12 @@ class Program {
   void append() {
     const std::string& path = file();
     const std::uint8_t how = input_.byte();
-    auto appender = Appender::open(
-        path,
-        {.replace = (how & 1) != 0, .threads = 1, .one_per_soc = (how & 2) != 0, .strict_sharing = (how & 4) != 0});
+    const auto sharing = (how & 128) != 0 ? std::optional(Sharing::kBytes) : std::nullopt;
+    auto appender = Appender::open(path, {.replace = (how & 1) != 0,
+                                          .threads = 1,
+                                          .one_per_soc = (how & 2) != 0,
+                                          .strict_sharing = (how & 4) != 0,
+                                          .sharing = sharing});
     if (!answered(appender) || !affordable(path)) return;
     const unsigned count = input_.byte() % 4U;
     if ((how & 8) == 0) appended_ += 4;  // else names and keys are those of the last append
