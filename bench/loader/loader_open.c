@@ -1,5 +1,6 @@
-/* Opens a container, chooses for a device, begins a session and acquires a view, again and again; prints the nanoseconds
- * of each round. It is linked with the small loader and with the whole library; loader.py runs both in turn. */
+/* Opens a container, chooses for a device, begins a session and acquires a view, again and again; prints the
+ * nanoseconds of each round. It is linked with the small loader and with the whole library; loader.py runs both in
+ * turn. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
