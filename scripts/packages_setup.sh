@@ -73,7 +73,7 @@ debian_sources() {
 
 # make_root FILE PACKAGE...: packs a Debian with these packages.
 make_root() {
-  local -r root=$PLACE/$1
+  local -r root=$PLACE/$1 log=$PLACE/${1%.tar}.log
   local sources wanted list
   shift
   list=$(IFS=, && printf '%s' "$*")
@@ -85,12 +85,12 @@ make_root() {
   mapfile -t sources < <(debian_sources)
   say "packages: making a clean Debian 12 in $root"
   rm -rf "$root" "$root.part" "$root.sha256"
-  if mmdebstrap --mode=root --format=tar --variant=minbase "--include=$list" bookworm "$root.part" "${sources[@]}" >"$root.log" 2>&1; then
+  if mmdebstrap --mode=root --format=tar --variant=minbase "--include=$list" bookworm "$root.part" "${sources[@]}" >"$log" 2>&1; then
     mv "$root.part" "$root"
     printf '%s\n' "$wanted" >"$root.sha256"
   else
     rm -f "$root.part"
-    lacks "mmdebstrap could not make a clean Debian (is there a network?); its words are in $root.log"
+    lacks "mmdebstrap could not make a clean Debian (is there a network?); its words are in $log"
   fi
 }
 

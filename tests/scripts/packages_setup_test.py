@@ -27,16 +27,18 @@ def test_each_part_is_installed_once(ready):
 
     assert first.returncode == 0 and "skipped" not in first.stdout, first.stdout + first.stderr
     assert "install -y --no-install-recommends " + " ".join(PACKAGES) in ready.apt_calls.read_text()
-    venv, pip, go, root = ready.calls.read_text().splitlines()
+    venv, pip, go, root, for_builds, wheels = ready.calls.read_text().splitlines()
     assert "-m venv build/packages/venv" in venv and "-r scripts/packages_requirements.txt" in pip
     assert go.endswith("/build/packages/bin") and "@v1." in go
     assert "--format=tar --variant=minbase" in root and " bookworm build/packages/debian.tar.part" in root
+    assert "libprotobuf-dev" in for_builds and " bookworm build/packages/debian-build.tar.part" in for_builds
+    assert "pip download" in wheels and "nanobind==" in wheels and "scikit-build-core==" in wheels
 
     ready.packages(missing=[])
     ready.apt_calls.unlink()
     second = ready.run("scripts/packages_setup.sh", "--no-install")
     assert second.returncode == 0 and second.stdout == "", second.stdout
-    assert len(ready.calls.read_text().splitlines()) == 4 and not ready.apt_calls.exists()
+    assert len(ready.calls.read_text().splitlines()) == 6 and not ready.apt_calls.exists()
 
 
 def test_a_changed_list_is_installed_anew(ready):
@@ -46,7 +48,8 @@ def test_a_changed_list_is_installed_anew(ready):
 
     ready.run("scripts/packages_setup.sh")
 
-    assert [line.split()[0] for line in ready.calls.read_text().splitlines()] == ["python", "python", "go", "mmdebstrap", "python", "python"]
+    assert [line.split()[0] for line in ready.calls.read_text().splitlines()] == [
+        "python", "python", "go", "mmdebstrap", "mmdebstrap", "python", "python", "python"]
 
 
 def test_a_part_that_cannot_be_had_does_not_stop_the_others(ready):
@@ -69,7 +72,7 @@ def test_without_permission_nothing_is_installed_and_each_part_is_named(ready):
 
     assert result.returncode == 0 and not ready.calls.exists() and not ready.apt_calls.exists()
     lines = result.stdout.splitlines()
-    assert len(lines) == 4 and all(line.startswith("skipped: packages: ") and "--no-install" in line for line in lines)
+    assert len(lines) == 6 and all(line.startswith("skipped: packages: ") and "--no-install" in line for line in lines)
 
 
 def test_a_root_that_was_not_finished_is_not_kept(ready):
