@@ -20,13 +20,17 @@ std::uint64_t view_cache_file_bytes(const ViewCacheKey& /*key*/) noexcept { retu
 Status CachedViewWriter::write(ByteView /*bytes*/) { return no_cache_folder(); }
 Status CachedViewWriter::finish() { return no_cache_folder(); }
 Status CachedViewWriter::publish() { return no_cache_folder(); }
-Result<ViewCache> ViewCache::open(const std::string& /*folder*/, std::uint64_t /*limit_bytes*/) { return no_cache_folder(); }
+Result<ViewCache> ViewCache::open(const std::string& /*folder*/, std::uint64_t /*limit_bytes*/) {
+  return no_cache_folder();
+}
 Result<std::optional<CachedView>> ViewCache::find(const ViewCacheKey& /*key*/, std::string& /*rejected*/) const {
   return no_cache_folder();
 }
 void ViewCache::reject(const CachedView& /*view*/) const {}
 void ViewCache::mark_used(const CachedView& /*view*/) const noexcept {}
-Result<std::unique_ptr<CachedViewWriter>> ViewCache::begin(const ViewCacheKey& /*key*/) const { return no_cache_folder(); }
+Result<std::unique_ptr<CachedViewWriter>> ViewCache::begin(const ViewCacheKey& /*key*/) const {
+  return no_cache_folder();
+}
 Error ViewCache::too_large(std::uint64_t /*file_bytes*/) const { return no_cache_folder(); }
 Status check_cache_limit(const std::string& /*folder*/, std::uint64_t /*file_bytes*/, std::uint64_t /*limit_bytes*/) {
   return no_cache_folder();
