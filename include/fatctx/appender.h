@@ -26,8 +26,8 @@ struct AppendOptions {
   const std::atomic<bool>* cancel = nullptr;  // as PackOptions::cancel; bytes behind the end of the file may be dead
   bool one_per_soc = false;                   // as PackOptions::one_per_soc; looks at the records of the file, too
   bool strict_sharing = false;                // as PackOptions::strict_sharing
-  // kPages or kBytes: how the new records share bytes; nothing: kBytes if a record of the file is a recipe, else
-  // kPages.
+  // How the new records share bytes: kPages or kBytes. Nothing: as the file does, which is kBytes if one of its records
+  // is a recipe and no weight blob with a table of tensors, else kPages.
   std::optional<Sharing> sharing = {};
 };
 

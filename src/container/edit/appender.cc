@@ -14,6 +14,7 @@
 #include "container/edit/append.h"
 #include "container/edit/append_rows.h"
 #include "container/edit/evidence.h"
+#include "container/edit/file_sharing.h"
 #include "container/edit/present_bytes.h"
 #include "container/edit/present_runs.h"
 #include "container/edit/restore.h"
@@ -89,7 +90,6 @@ struct Appender::Impl {
     pack.threads = options.threads;
     pack.cancel = options.cancel;
     pack.strict_sharing = options.strict_sharing;
-    pack.sharing = options.sharing.value_or(Sharing::kPages);
     return pack;
   }
 
@@ -168,8 +168,7 @@ struct Appender::Impl {
       std::vector<bool> left_out = gone;
       for (std::size_t i = 0; i < left_out.size(); ++i) left_out[i] = left_out[i] || plan.present_alone[i];
       FATCTX_TRY(find_present_bytes(plan, *file, opened.toc, left_out));
-      const bool by_bytes = shares_at_any_offset(opened.toc, left_out);
-      if (options.sharing.value_or(by_bytes ? Sharing::kBytes : Sharing::kPages) != Sharing::kBytes) return Done{};
+      if (options.sharing.value_or(sharing_of(opened.toc, left_out)) != Sharing::kBytes) return Done{};
       return find_present_runs(plan, *file, opened.toc, left_out, pack_options(), progress);
     };
     return start;

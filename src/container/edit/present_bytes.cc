@@ -122,14 +122,7 @@ class Finder {
   }
 
   Status read_leaves_of_file() {
-    std::vector<bool> used(toc_.segments.size());
-    for (std::size_t i = 0; i < toc_.records.size(); ++i) {
-      if (left_out_[i]) continue;
-      for (const Slice& slice :
-           std::span(toc_.slices).subspan(toc_.forms[i].first_slice, toc_.records[i].slice_count)) {
-        used[slice.segment] = true;
-      }
-    }
+    const std::vector<bool> used = segments_in_use(toc_, left_out_);
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
       if (!used[i] || segment.kind != SegmentKind::kPayload || segment.size < kLeafSize) continue;
@@ -265,6 +258,17 @@ class Finder {
 };
 
 }  // namespace
+
+std::vector<bool> segments_in_use(const Toc& toc, const std::vector<bool>& left_out) {
+  std::vector<bool> used(toc.segments.size());
+  for (std::size_t i = 0; i < toc.records.size(); ++i) {
+    if (left_out[i]) continue;
+    for (const Slice& slice : std::span(toc.slices).subspan(toc.forms[i].first_slice, toc.records[i].slice_count)) {
+      used[slice.segment] = true;
+    }
+  }
+  return used;
+}
 
 Status find_present_bytes(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& left_out) {
   return Finder(plan, file, toc, left_out).run();

@@ -8,6 +8,9 @@
 
 namespace fatctx::container {
 
+// Returns which segments the records of `toc` use, without those in `left_out`.
+[[nodiscard]] std::vector<bool> segments_in_use(const Toc& toc, const std::vector<bool>& left_out);
+
 // Finds whole records first: a new record gets the index of an equal record of the file. In the others, leaves of 64
 // KiB that exist in the file or in an earlier new record become slices of those. Every match is confirmed by comparing
 // bytes. Bytes of the file that cannot be read, or do not match their leaf, never match. Fills in the hashes of the

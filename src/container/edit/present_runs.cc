@@ -3,21 +3,11 @@
 #include <algorithm>
 #include <atomic>
 
+#include "container/edit/present_bytes.h"
 #include "container/read/leaves.h"
 
 namespace fatctx::container {
 namespace {
-
-std::vector<bool> used_segments(const Toc& toc, const std::vector<bool>& left_out) {
-  std::vector<bool> used(toc.segments.size());
-  for (std::size_t i = 0; i < toc.records.size(); ++i) {
-    if (left_out[i]) continue;
-    for (const Slice& slice : std::span(toc.slices).subspan(toc.forms[i].first_slice, toc.records[i].slice_count)) {
-      used[slice.segment] = true;
-    }
-  }
-  return used;
-}
 
 // Errors: cancelled.
 Result<bool> intact(const mapping::OsFile& file, const Toc& toc, const Segment& segment,
@@ -37,17 +27,10 @@ Result<bool> intact(const mapping::OsFile& file, const Toc& toc, const Segment& 
 
 }  // namespace
 
-bool shares_at_any_offset(const Toc& toc, const std::vector<bool>& left_out) {
-  for (std::size_t i = 0; i < toc.records.size(); ++i) {
-    if (!left_out[i] && toc.records[i].recipe) return true;
-  }
-  return false;
-}
-
 Status find_present_runs(Plan& plan, const mapping::OsFile& file, const Toc& toc, const std::vector<bool>& left_out,
                          const PackOptions& options, WorkProgress& progress) {
   if (records_for_runs(plan).empty()) return Done{};
-  const std::vector<bool> used = used_segments(toc, left_out);
+  const std::vector<bool> used = segments_in_use(toc, left_out);
   std::vector<PresentSegment> segments;
   for (std::size_t i = 0; i < toc.segments.size(); ++i) {
     const Segment& segment = toc.segments[i];

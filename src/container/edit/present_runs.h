@@ -8,9 +8,6 @@
 
 namespace fatctx::container {
 
-// Returns whether a record of the file is a recipe.
-[[nodiscard]] bool shares_at_any_offset(const Toc& toc, const std::vector<bool>& left_out);
-
 // Reads all payload of the file. Nothing is copied from a segment that is damaged or cannot be read.
 //
 // `left_out`: as for find_present_bytes(), which comes first. Errors: those of reading the inputs; cancelled.

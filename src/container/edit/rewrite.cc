@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "container/edit/file_sharing.h"
 #include "container/edit/replacing.h"
 #include "container/edit/stored_container.h"
 #include "container/read/stored_rows.h"
@@ -116,7 +117,7 @@ Result<RewriteReport> rewrite(const std::string& path, const std::string& target
   PackOptions pack = pack_options(options);
   pack.seal = options.seal.value_or(header.sealed);
   pack.overwrite = options.overwrite || replacing != nullptr;
-  pack.sharing = options.sharing.value_or(source->sharing());
+  pack.sharing = options.sharing.value_or(sharing_of(source->toc()));
   pack.extent_log2 = kept_extent(header);
   pack.sha256 = !header.signature && StoredRows(source->toc()).has_digests();  // without the key, the work is in vain
   pack.granule_log2 = header.granule_log2;
@@ -316,7 +317,7 @@ Result<RewriteReport> merge_containers(std::span<const std::string> sources, con
     pack.extent_log2 = std::max(pack.extent_log2, kept_extent(container->header()));
     pack.granule_log2 = std::max(pack.granule_log2, container->header().granule_log2);
     if (container->header().signature) warnings.push_back(signature_gone(path));
-    by_bytes = by_bytes || container->sharing() == Sharing::kBytes;
+    by_bytes = by_bytes || sharing_of(container->toc()) == Sharing::kBytes;
     merge_description(container->description(), path, options, pack, warnings);
     FATCTX_TRY(merged.add(*container));
   }

@@ -1,6 +1,5 @@
 #include "container/edit/stored_container.h"
 
-#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -90,15 +89,6 @@ Result<std::shared_ptr<const StoredContainer>> StoredContainer::open(const std::
                                                    std::move(description), max_made_bytes);
   }();
   return opened.ok() ? opened : in_context(opened.error(), path);
-}
-
-Sharing StoredContainer::sharing() const noexcept {
-  const Toc& toc = opened_.toc;
-  // Tensors that are stored once make a recipe of their blob in every sharing mode.
-  const bool by_bytes = std::any_of(toc.records.begin(), toc.records.end(), [&](const RecordInfo& record) {
-    return record.recipe && !tables_.contains(record.id);
-  });
-  return by_bytes ? Sharing::kBytes : Sharing::kPages;
 }
 
 std::uint64_t StoredContainer::dead_bytes() const noexcept {

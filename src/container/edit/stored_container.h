@@ -45,8 +45,6 @@ class StoredContainer final : public std::enable_shared_from_this<StoredContaine
   // Returns the budget for all reads of its records.
   [[nodiscard]] const WorkBudget& budget() const noexcept { return budget_; }
 
-  // Returns how its records share bytes, as far as a reader can tell.
-  [[nodiscard]] Sharing sharing() const noexcept;
   // Returns the bytes that no record uses: DEAD segments, and those behind the committed end.
   [[nodiscard]] std::uint64_t dead_bytes() const noexcept;
   // Returns the records for a packer: those with `kept` set at their index in toc().records. A tensor table comes with

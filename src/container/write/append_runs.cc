@@ -7,11 +7,10 @@
 #include "container/format/disk_format.h"
 #include "container/sharing/byte_plan.h"
 #include "container/sharing/parallel.h"
+#include "container/write/share_plan.h"
 
 namespace fatctx::container {
 namespace {
-
-constexpr std::uint64_t kLeastSaving = 64;
 
 class SegmentBytes final : public sharing::RecordBytes {
  public:
@@ -86,7 +85,7 @@ Status find_runs_in_file(Plan& plan, const mapping::OsFile& file, std::span<cons
     const sharing::ByteRecord& made = found.records[i];
     by_runs += made.recipe ? made.own_bytes + made.program.size() : plan.records[records[i]].input.size();
   }
-  if (by_runs + all / kLeastSaving > by_slices) return Done{};
+  if (by_runs + all / kWorthARecipe > by_slices) return Done{};
 
   // All of them, because slices of one may be bytes that another stores.
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
@@ -98,22 +97,13 @@ Status find_runs_in_file(Plan& plan, const mapping::OsFile& file, std::span<cons
   std::uint32_t order = 0;
   for (const sharing::LayoutGroup& group : found.layout.groups) {
     for (const std::size_t member : group.members) {
-      PlannedRecord& planned = plan.records[records[member]];
-      sharing::ByteRecord& made = found.records[member];
-      planned.own = std::move(made.own);
-      planned.own_bytes = made.own_bytes;
-      planned.sharing_order = ++order;
-      if (!made.recipe) continue;
-      PlannedRecipe& recipe = planned.recipe.emplace();
-      recipe.program = std::move(made.program);
-      recipe.packed = made.packed;
-      recipe.steps = made.steps;
-      recipe.mappable_bytes = made.mappable_bytes;
-      for (const std::uint32_t store : made.sources) {
+      PlannedRecipe* const recipe = store_by_runs(plan.records[records[member]], found.records[member], ++order);
+      if (recipe == nullptr) continue;
+      for (const std::uint32_t store : found.records[member].sources) {
         if (store < segments.size()) {
-          recipe.present_sources.push_back(segments[store].index);
+          recipe->present_sources.push_back(segments[store].index);
         } else {
-          recipe.sources.push_back(records[store - segments.size()]);
+          recipe->sources.push_back(records[store - segments.size()]);
         }
       }
     }

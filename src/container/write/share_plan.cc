@@ -18,8 +18,6 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kWorthARecipe = 64;  // parts win or lose against runs by this part of a family's bytes
-
 // Returns whether the record is worth a search for pages: consumers map it, or may map it.
 bool may_share_pages(const PlannedRecord& planned) {
   return !planned.alone && !small_record(planned) && planned.codec == Codec::kNone && planned.input.size() != 0;
@@ -172,17 +170,9 @@ class Finder {
 
   // `stores`: the index of the record of each store.
   void store_as(std::size_t index, sharing::ByteRecord& found, const std::vector<std::size_t>& stores) {
-    PlannedRecord& planned = plan_.records[index];
-    planned.own = std::move(found.own);
-    planned.own_bytes = found.own_bytes;
-    planned.sharing_order = ++order_;
-    if (!found.recipe) return;
-    PlannedRecipe& recipe = planned.recipe.emplace();
-    recipe.program = std::move(found.program);
-    recipe.packed = found.packed;
-    recipe.steps = found.steps;
-    recipe.mappable_bytes = found.mappable_bytes;
-    for (const std::uint32_t store : found.sources) recipe.sources.push_back(stores[store]);
+    PlannedRecipe* const recipe = store_by_runs(plan_.records[index], found, ++order_);
+    if (recipe == nullptr) return;
+    for (const std::uint32_t store : found.sources) recipe->sources.push_back(stores[store]);
   }
 
   // Returns the decided stores, which the search may use and must not change; their records in the order of the file.
@@ -277,6 +267,19 @@ class Finder {
 };
 
 }  // namespace
+
+PlannedRecipe* store_by_runs(PlannedRecord& planned, sharing::ByteRecord& found, std::uint32_t order) {
+  planned.own = std::move(found.own);
+  planned.own_bytes = found.own_bytes;
+  planned.sharing_order = order;
+  if (!found.recipe) return nullptr;
+  PlannedRecipe& recipe = planned.recipe.emplace();
+  recipe.program = std::move(found.program);
+  recipe.packed = found.packed;
+  recipe.steps = found.steps;
+  recipe.mappable_bytes = found.mappable_bytes;
+  return &recipe;
+}
 
 Status find_shared_bytes(Plan& plan, const PackOptions& options, WorkProgress& progress) {
   if (options.sharing == Sharing::kOff) return Done{};

@@ -8,6 +8,7 @@
 #include "container/read/opened_file.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
+#include "support/tensor_corpus.h"
 
 namespace fatctx::container {
 namespace append_runs_test {
@@ -91,6 +92,20 @@ TEST(AppendRuns, AFileWithoutRecipesGetsNone) {
   ASSERT_TRUE(is_ok(done.report));
   expect_record(done, "three", next);
   EXPECT_FALSE(Opened(done.bytes).record("three").recipe);
+}
+
+TEST(AppendRuns, TensorsThatAreStoredOnceDoNotCount) {
+  const std::vector<support::CorpusTensor> tensors = support::corpus_tensors(7, 8);
+  const Bytes before = support::packed_bytes({support::blob_record("weights", tensors),
+                                              support::blob_record("more weights", support::shuffled(tensors, 3)),
+                                              support::binary_record("one", "v68", blocks("abcdefgh", 0, 0))});
+  const Opened opened(before);
+  ASSERT_TRUE(opened.record("weights").recipe || opened.record("more weights").recipe);
+
+  const Appended done = append(before, {support::binary_record("three", "v75", blocks("bdfhaceg", 512, 2))});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_FALSE(Opened(done.bytes).record("three").recipe) << "`compact` calls this a file by pages, too";
 }
 
 TEST(AppendRuns, TheCallerDecidesOtherwise) {
