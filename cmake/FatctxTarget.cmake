@@ -1,5 +1,6 @@
 # Compiles up to 24 files of a folder at a time. Private names are unique within a folder. Tests keep their names in a
-# namespace per file, so any of their files can be compiled together.
+# namespace per file, so any of their files can be compiled together. The name of a group says nothing of the folder that
+# the project is in: a release has the same bytes from any folder.
 function(fatctx_unity target)
   if(target MATCHES "_tests$")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
@@ -10,6 +11,13 @@ function(fatctx_unity target)
   foreach(source IN LISTS sources)
     if(source MATCHES "\\.cc$")
       get_filename_component(folder ${source} DIRECTORY)
+      foreach(top IN ITEMS "${PROJECT_BINARY_DIR}/" "${PROJECT_SOURCE_DIR}/")
+        string(FIND "${folder}/" "${top}" at)
+        if(at EQUAL 0)
+          file(RELATIVE_PATH folder "${top}" "${folder}")
+          break()
+        endif()
+      endforeach()
       string(MAKE_C_IDENTIFIER "${folder}" room)
       math(EXPR ${room}_files "0${${room}_files} + 1")
       math(EXPR group "${${room}_files} / 24")

@@ -20,8 +20,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_LIBDIR} ${FATCTX_PORTABLE}/prefix/lib/pkgconfig)
 set(ENV{PKG_CONFIG_PATH} "")
 get_filename_component(portable_place ${FATCTX_PORTABLE} DIRECTORY)
-# Messages name files of headers; those names do not depend on this folder.
-set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections \"-ffile-prefix-map=${portable_place}/=\"")
+# Messages name files of headers, and objects their sources; those names do not depend on these folders.
+get_filename_component(portable_sources ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+set(CMAKE_CXX_FLAGS_INIT "-ffunction-sections -fdata-sections \"-ffile-prefix-map=${portable_sources}/=\" \"-ffile-prefix-map=${portable_place}/=\"")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,--gc-sections -s")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--gc-sections -s")
 set(CMAKE_MODULE_LINKER_FLAGS_INIT "-Wl,--gc-sections -s")

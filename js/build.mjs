@@ -2,6 +2,7 @@
 // looking at any file (look.html), the reader as one file for browsers (fatctx-reader.min.js), and the tests.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
 
@@ -11,7 +12,7 @@ const MOST_READER_BYTES = 300 * 1024;
 const common = { bundle: true, write: false, target: "es2022", legalComments: "none", logLevel: "warning", charset: "ascii" };
 
 async function bundle(entry, options) {
-  const result = await build({ ...common, entryPoints: [new URL(entry, import.meta.url).pathname], ...options });
+  const result = await build({ ...common, entryPoints: [fileURLToPath(new URL(entry, import.meta.url))], ...options });
   return result.outputFiles[0].text;
 }
 
@@ -37,8 +38,8 @@ async function page(script, style, mayFetch) {
 await mkdir(new URL("test/", OUT), { recursive: true });
 
 const alias = {
-  "fatctx-reader": new URL("reader/src/index.ts", import.meta.url).pathname,
-  "fatctx-reader/select": new URL("reader/src/select/index.ts", import.meta.url).pathname,
+  "fatctx-reader": fileURLToPath(new URL("reader/src/index.ts", import.meta.url)),
+  "fatctx-reader/select": fileURLToPath(new URL("reader/src/select/index.ts", import.meta.url)),
 };
 const script = await bundle("page/src/main.ts", { alias, minify: true, format: "iife", loader: { ".csv": "text" } });
 // The parser of HTML ends a script at this word, wherever it is.

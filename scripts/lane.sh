@@ -64,8 +64,11 @@ lane_python() {
   return $code
 }
 
-# Returns a pattern for ctest of the tests that take longest under a sanitizer.
-long_tests() { grep -vE '^(#|$)' tests/long_tests.txt | sed 's/[][().*+?^$|]/\\&/g' | paste -sd '|' | sed 's/.*/^(&)/'; }
+# Reads names of tests, and prints a pattern for ctest that matches those which begin so. Without names, it matches none.
+pattern_of() { sed 's/[][().*+?^$|]/\\&/g' | paste -sd '|' | sed 's/^$/$^/; t; s/.*/^(&)/'; }
+
+# Prints the tests that take longest under a sanitizer.
+long_tests() { grep -vE '^(#|$)' tests/long_tests.txt | pattern_of; }
 
 lane_asan() {
   local -a left_out=()
@@ -229,8 +232,8 @@ lane_site() {
   esac
 }
 
-# Prints the tests of tests/emulated_tests.txt for one kind of processor, as a pattern for ctest.
-emulated_away() { awk -v arch="$1" '$1 == arch || $1 == "all" { print $2 }' tests/emulated_tests.txt | sed 's/[][().*+?^$|]/\\&/g' | paste -sd '|' | sed 's/.*/^(&)/'; }
+# Prints the tests of tests/emulated_tests.txt for one kind of processor.
+emulated_away() { awk -v arch="$1" '$1 == arch || $1 == "all" { print $2 }' tests/emulated_tests.txt | pattern_of; }
 
 # cross ARCH: builds for another kind of processor, and runs the tests in qemu; scripts/cross_setup.sh comes first.
 cross() {

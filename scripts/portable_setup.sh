@@ -28,7 +28,9 @@ while (($#)); do
 done
 [[ $ARCH == x86_64 || $ARCH == aarch64 ]] || fail "$EXIT_USAGE" "portable_setup: unknown architecture $ARCH: x86_64 or aarch64"
 
-readonly PLACE=$PWD/build/portable GLIBC=2.28
+# A link to the folder of another checkout leads there: its files name it.
+PLACE=$(realpath -m build/portable)
+readonly PLACE GLIBC=2.28
 readonly TREE=$PLACE/$ARCH SOURCES=$PLACE/sources APT=$PLACE/apt LOG=$PLACE/$ARCH.log
 readonly PREFIX=$TREE/prefix
 # Messages of the libraries name their files; those names do not depend on this folder.
@@ -123,8 +125,8 @@ static_library() {
 pkg_config() {
   mkdir -p "$PREFIX/lib/pkgconfig"
   # shellcheck disable=SC2016 # words of pkg-config
-  printf 'prefix=%s\nName: %s\nDescription: %s, static\nVersion: %s\nLibs: -L${prefix}/lib -l%s\nCflags: -I${prefix}/include\n' \
-    "$PREFIX" "$1" "$1" "$2" "$3" >"$PREFIX/lib/pkgconfig/$1.pc"
+  printf 'prefix=${pcfiledir}/../..\nName: %s\nDescription: %s, static\nVersion: %s\nLibs: -L${prefix}/lib -l%s\nCflags: -I${prefix}/include\n' \
+    "$1" "$1" "$2" "$3" >"$PREFIX/lib/pkgconfig/$1.pc"
 }
 
 # sodium_number WORD: prints the number of its interface, MAJOR or MINOR.
@@ -198,7 +200,7 @@ mkdir -p "$PLACE"
 install_compiler
 fetch_sources
 write_tools
-key=$(wanted "$ARCH" "$GLIBC" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" "$(declare -f build_libraries static_library cmake_library)")
+key=$(wanted "$ARCH" "$GLIBC" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" "$(declare -f build_libraries static_library cmake_library pkg_config)")
 if ! fresh "$TREE.sha256" "$key"; then
   say "portable build: compiling its libraries for $ARCH"
   rm -rf "$TREE/objects" "$PREFIX" "$TREE.sha256"

@@ -55,6 +55,29 @@ class Portable:
         return [*self.start(suite), str(PLACE / f"arm64-{suite}" / "usr" / "bin" / name)]
 
 
+ZIG = ROOT / "build" / "portable" / "venv" / "bin" / "python"
+GOLDEN = sorted((ROOT / "tests" / "golden").rglob("*.fatctx"))
+
+
+def loader_walk(source: Path, target: str, folder: Path, *flags: str) -> Path:
+    """Compiles the small loader as one file (`source`), and a C program that walks through files with it."""
+    program = folder / ("walk.exe" if "windows" in target else "walk")
+    compiler = [ZIG, "-m", "ziglang", "c++", "-target", target, *flags]
+    must(*compiler, "-std=c++20", "-Os", "-c", source, "-o", folder / "loader.o")
+    (folder / "fatctx").mkdir(exist_ok=True)
+    (folder / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
+    must(ZIG, "-m", "ziglang", "cc", "-target", target, "-std=c99", f"-I{folder}", f"-I{source.parent}", "-c",
+         ROOT / "tests" / "loader" / "loader_walk.c", "-o", folder / "walk.o")
+    must(*compiler, folder / "walk.o", folder / "loader.o", "-o", program)
+    return program
+
+
+def walk_of_this_machine() -> str:
+    said = must(ROOT / "build" / "release" / "tests" / "loader_walk_c", "SM8650", *GOLDEN)
+    assert "sum " in said
+    return said
+
+
 # The wheel for 3.12 fits all newer versions, so a newer one tests it.
 EMULATED = {"cp311": ("bookworm", "python3.11"), "cp312": ("trixie", "python3.13")}
 

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from places import ROOT, VERSION, must, run
+from places import GOLDEN, ROOT, VERSION, loader_walk, must, run, walk_of_this_machine
 
 CLEAN = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 LIMIT = 10 * 1024 * 1024
@@ -105,19 +105,9 @@ def test_a_c_program_of_the_system_links_the_archive(portable, tmp_path):
 
 def test_the_loader_of_the_archive_builds_with_one_line_and_opens(portable, tmp_path):
     """With the compiler of the portable builds, for both kinds of processors. The program is static."""
-    zig = ROOT / "build" / "portable" / "venv" / "bin" / "python"
-    compiler = [zig, "-m", "ziglang", "c++", "-target", f"{portable.arch}-linux-musl", "-static"]
     source = portable.tree / "share" / "fatctx" / "loader" / "fatctx_loader.cc"
-    must(*compiler, "-std=c++20", "-Os", "-c", source, "-o", tmp_path / "loader.o")
-    (tmp_path / "fatctx").mkdir()
-    (tmp_path / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
-    must(zig, "-m", "ziglang", "cc", "-target", f"{portable.arch}-linux-musl", "-std=c99", f"-I{tmp_path}", f"-I{source.parent}", "-c",
-         ROOT / "tests" / "loader" / "loader_walk.c", "-o", tmp_path / "walk.o")
-    must(*compiler, tmp_path / "walk.o", tmp_path / "loader.o", "-o", tmp_path / "walk")
-
-    golden = sorted((ROOT / "tests" / "golden").rglob("*.fatctx"))
-    said = must(*portable.start(), tmp_path / "walk", "SM8650", *golden)
-    assert said == must(ROOT / "build" / "release" / "tests" / "loader_walk_c", "SM8650", *golden) and "sum " in said
+    program = loader_walk(source, f"{portable.arch}-linux-musl", tmp_path, "-static")
+    assert must(*portable.start(), program, "SM8650", *GOLDEN) == walk_of_this_machine()
 
 
 PROGRAM = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-PACKAGES = ["dpkg-dev", "qemu-user", "debhelper", "dh-python", "lintian", "mmdebstrap", "buildah"]
+PACKAGES = ["dpkg-dev", "qemu-user", "debhelper", "dh-python", "lintian", "mmdebstrap", "buildah", "nodejs", "npm"]
 
 
 @pytest.fixture()
