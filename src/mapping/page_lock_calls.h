@@ -1,4 +1,4 @@
-// The system calls of PageLock, for the files of this folder only.
+// The system calls of PageLock, for the files of this folder, and for builds that lock no pages.
 #pragma once
 
 #include "fatctx/base/result.h"
