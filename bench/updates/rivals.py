@@ -108,6 +108,10 @@ def main() -> None:
         try:
             said = json.loads(call(fatctx, "fetch", source, "--all", "--from", old, "-o", folder / "by.leaves", "--json"))
             rows.append(("fatctx fetch --from, by leaves", said["fetched_bytes"], 0))
+            call(fatctx, "index", new)
+            said = json.loads(call(fatctx, "fetch", source, "--all", "--from", old, "-o", folder / "by.blocks", "--json"))
+            rows.append(("fatctx fetch --from, by block index", said["fetched_bytes"], said["block_index_bytes"]))
+            new.with_name(new.name + ".blocks").unlink()
             call(fatctx, "delta", old, new, "-o", folder / "update")
             rows.append(("fatctx delta", (folder / "update").stat().st_size, 0))
             if server and shutil.which("zsync"):

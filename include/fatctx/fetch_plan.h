@@ -5,6 +5,7 @@
 // the metadata. It has the size and the places of the whole one, and holes for the rest.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "fatctx/device.h"
 #include "fatctx/fetch_report.h"
 #include "fatctx/keys.h"
+#include "fatctx/progress.h"
 #include "fatctx/select.h"
 
 namespace fatctx {
@@ -86,6 +88,16 @@ class FetchPlan {
   // for example. Errors: operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space,
   // io.
   [[nodiscard]] Status use(const std::string& seed);
+  // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h).
+  // Afterwards wanted() joins ranges with at most 8 KiB between them. The index needs no trust: each leaf must match,
+  // or is wanted again. `progress`: bytes of the seeds. `cancel`: true: stop with `cancelled`.
+  //
+  // Time: linear in the size of the seeds. Memory: 20 bytes for each block that is missing, and 33 MiB at most.
+  // Errors: operation_not_permitted (the stage is not payload), changed (it is the index of another container or
+  // generation), bad_magic, unsupported, malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (of the
+  // index), not_found, cancelled, no_space, io.
+  [[nodiscard]] Status use_blocks(const std::string& index, const Progress& progress = {},
+                                  const std::atomic<bool>* cancel = nullptr);
   [[nodiscard]] const FetchReport& report() const noexcept;
 
   // Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.

@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "fatctx/fetch_plan.h"
 #include "held_buffer.h"
+#include "progress.h"
 #include "records.h"
 #include "select.h"
 #include "signature.h"
@@ -170,6 +171,24 @@ void bind_fetch(nb::module_& module) {
           nb::arg("seed"), nb::sig("def use(self, seed: str | bytes | os.PathLike) -> None"),
           "Copies equal leaves of a further container that is here: one that apply_update() made, for example.\n\n"
           "Raises OperationNotPermitted (the stage is not \"payload\"), NotFound, NoSpace, Io, what open() raises.")
+      .def(
+          "use_blocks",
+          [](BoundFetchPlan& self, nb::handle index, nb::object progress) {
+            const std::string path = path_from(index);
+            FetchPlan& plan = self.usable();
+            ProgressCall call(std::move(progress));
+            call.run([&] { return plan.use_blocks(path, call.callback()); });
+          },
+          nb::arg("index"), nb::kw_only(), nb::arg("progress") = nb::none(),
+          nb::sig("def use_blocks(self, index: str | bytes | os.PathLike, *, progress: typing.Callable[[int, int], "
+                  "object] | None = None) -> None"),
+          "Looks in the seeds for blocks of the container, at any offset, by its block index (make_block_index()).\n\n"
+          "Afterwards wanted() joins ranges with at most 8 KiB between them. The index needs no trust: each leaf must\n"
+          "match, or is wanted again. progress: progress(done_bytes, total_bytes) of the seeds.\n"
+          "Raises OperationNotPermitted (the stage is not \"payload\"), Changed (it is the index of another container "
+          "or\n"
+          "generation), BadMagic, Unsupported, Malformed, Truncated, TrailingData, ChecksumMismatch, LimitExceeded,\n"
+          "NotFound, NoSpace, Io.")
       .def(
           "publish",
           [](BoundFetchPlan& self) {

@@ -11,6 +11,7 @@
 
 #include "container.h"
 #include "errors.h"
+#include "fatctx/block_index.h"
 #include "progress.h"
 #include "records.h"
 #include "signature.h"
@@ -55,6 +56,18 @@ void bind_reports(nb::module_& module) {
       .def("__repr__", [](const ApplyReport& self) {
         return fmt::format("<fatctx.ApplyReport generation {} of {}>", self.update.made.generation,
                            self.update.made.uuid);
+      });
+  nb::class_<BlockIndexReport>(module, "BlockIndexReport", "Result of make_block_index().")
+      .def_prop_ro(
+          "path", [](const BlockIndexReport& self) { return path_to_str(self.path); }, nb::sig("def path(self) -> str"),
+          "Path of the index.")
+      .def_ro("index_bytes", &BlockIndexReport::index_bytes, "Size of the index.")
+      .def_ro("block_bytes", &BlockIndexReport::block_bytes, "Size of a block.")
+      .def_ro("uuid", &BlockIndexReport::uuid, "Identity of the container.")
+      .def_ro("generation", &BlockIndexReport::generation)
+      .def_ro("file_size", &BlockIndexReport::file_size, "Size of the container, up to its committed end.")
+      .def("__repr__", [](const BlockIndexReport& self) {
+        return fmt::format("<fatctx.BlockIndexReport {} bytes for a file of {}>", self.index_bytes, self.file_size);
       });
 }
 
@@ -144,6 +157,29 @@ void bind_update(nb::module_& module) {
       "Raises Changed (none of `old` is a file that the update needs), NotPresent, ChecksumMismatch, Malformed,\n"
       "Truncated, LimitExceeded, SignatureMissing, SignatureBad, Rollback, Exists, NoSpace, Io, and what open() "
       "raises.");
+  module.def(
+      "make_block_index",
+      [](nb::handle container, nb::handle target, bool overwrite, std::uint32_t threads, nb::object progress) {
+        const std::string from = path_from(container);
+        const std::string path = path_from(target);
+        ProgressCall call(std::move(progress));
+        MakeBlockIndexOptions options;
+        options.overwrite = overwrite;
+        options.threads = threads;
+        options.progress = call.callback();
+        return call.run([&] { return make_block_index(from, path, options); });
+      },
+      nb::arg("container"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false, nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none(),
+      nb::sig("def make_block_index(container: str | bytes | os.PathLike, target: str | bytes | os.PathLike, *, "
+              "overwrite: bool = False, threads: int = 0, progress: typing.Callable[[int, int], object] | None = None) "
+              "-> BlockIndexReport"),
+      "Writes the block index of a container, 1/128 of its size: by it FetchPlan.use_blocks() finds blocks at any\n"
+      "offset of whatever old files are there. It checks every leaf first. The index appears whole or not at all.\n\n"
+      "progress: progress(done_bytes, total_bytes) of each pass: the check, the hashes.\n"
+      "Raises NotPresent (the container is partial), ChecksumMismatch (it is damaged), LimitExceeded, Exists, "
+      "Changed,\n"
+      "NoSpace, Io, and what open() raises.");
 }
 
 }  // namespace fatctx::python

@@ -107,6 +107,15 @@ int32_t fatctx_fetch_plan_take(fatctx_fetch_plan plan, uint64_t offset, const vo
   });
 }
 
+int32_t fatctx_fetch_plan_use(fatctx_fetch_plan plan, const char* path, fatctx_error* error) {
+  return with_plan(plan, error, [&](FetchPlanObject& object) -> fatctx::Status {
+    FATCTX_TRY(not_null(path, "path"));
+    auto used = object.plan.use_blocks(path);
+    if (used.ok() || used.error().code != fatctx::ErrorCode::kBadMagic) return used;
+    return object.plan.use(path);
+  });
+}
+
 int32_t fatctx_fetch_plan_report(fatctx_fetch_plan plan, fatctx_fetch_report* report, fatctx_error* error) {
   return with_writer(plan, "plan of a fetch", error, [&](const FetchPlanObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(report, "report"));

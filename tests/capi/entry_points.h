@@ -835,6 +835,9 @@ inline const std::vector<EntryPoint>& entry_points() {
        }},
       {"fatctx_fetch_plan_take",
        [](Call& c) { return fatctx_fetch_plan_take(c.h.fetch_plan, 0, c.memory(), 64, &c.error); }},
+      {"fatctx_fetch_plan_use",
+       [](Call& c) { return fatctx_fetch_plan_use(c.h.fetch_plan, c.text(rewritten_files().source.c_str()), &c.error); },
+       true, FATCTX_ERROR_INVALID_ARGUMENT, FATCTX_ERROR_OPERATION_NOT_PERMITTED},
       {"fatctx_fetch_plan_report",
        [](Call& c) {
          return fatctx_fetch_plan_report(c.h.fetch_plan, c.structure<fatctx_fetch_report>(), &c.error);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "capi/c_model.h"
+#include "fatctx/block_index.h"
 #include "fatctx/container.h"
 
 namespace fatctx::capi::testing {
@@ -140,6 +141,32 @@ TEST_F(CFetch, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(plan.id, 0U);
   EXPECT_EQ(fatctx_fetch_plan_begin(target.c_str(), 0, nullptr, &plan, &error), FATCTX_ERROR_TRUNCATED);
   EXPECT_STREQ(fatctx_fetch_stage_name(5), "unknown");
+}
+
+TEST_F(CFetch, TakesLeavesAndBlocksOfFilesThatAreHere) {
+  const std::string index = path + ".blocks";
+  ASSERT_TRUE(make_block_index(path, index).ok());
+  auto options = sized<fatctx_fetch_options>();
+  options.all = 1;
+  ASSERT_EQ(begin(&options), FATCTX_OK) << error.message;
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, path.c_str(), &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, index.c_str(), &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+  while (report().stage < FATCTX_FETCH_PAYLOAD) {
+    fatctx_file_range range = {};
+    std::uint64_t count = 0;
+    ASSERT_EQ(fatctx_fetch_plan_wanted(plan, &range, 1, &count, &error), FATCTX_OK);
+    ASSERT_EQ(fatctx_fetch_plan_take(plan, range.offset, source.data() + range.offset, range.size, &error), FATCTX_OK);
+  }
+  const std::string other = path + ".other";
+  support::write_file(other, Bytes(100, std::byte{7}));
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, other.c_str(), &error), FATCTX_ERROR_BAD_MAGIC);
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, nullptr, &error), FATCTX_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, index.c_str(), &error), FATCTX_OK) << error.message;
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, path.c_str(), &error), FATCTX_OK) << error.message;
+  EXPECT_EQ(report().stage, static_cast<std::uint32_t>(FATCTX_FETCH_DONE));
+  EXPECT_EQ(report().reused_bytes, report().needed_bytes);
+  ASSERT_EQ(fatctx_fetch_plan_publish(plan, &error), FATCTX_OK) << error.message;
+  EXPECT_EQ(support::read_file(target), source);
 }
 
 }  // namespace fetch_test

@@ -54,6 +54,8 @@ def answers_of(case: Case) -> str:
 
 
 def examples_of(help_text: str) -> list[str]:
+    if one := re.search(r"^Example: (.*)\n", help_text, re.MULTILINE):
+        return [one.group(1)]
     block = re.search(r"^Examples:\n((?:  .*\n)+)", help_text, re.MULTILINE)
     return [line.strip() for line in block.group(1).splitlines()] if block else []
 

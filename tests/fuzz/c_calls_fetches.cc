@@ -29,8 +29,12 @@ void Program::begin_fetch() {
 }
 
 void Program::use_fetch_plans(std::uint8_t which) {
-  if (which % 8 == 0) return begin_fetch();
+  if (which % 8 == 0 && which < 240) return begin_fetch();
   const fatctx_fetch_plan plan = {handle(kFetchPlan)};
+  if (which >= 240) {
+    (void)checked(fatctx_fetch_plan_use(plan, null() ? nullptr : path(), &error_));
+    return;
+  }
   switch (which % 8) {
     case 1: {
       std::uint64_t count = 0;

@@ -1,8 +1,8 @@
 // A fetch whose source answers anything, in any order and any cut: a published file is a part of a container that
 // opens, and no byte of it is wrong. Afterwards a good source brings the rest.
 //
-// Input: 1 byte for the container (below); 1 byte for the options; then answers until the bytes are used up. An answer
-// is 1 byte for its kind:
+// Input: 1 byte for the container (below); 1 byte for the options, 64: with another container as a seed; then answers
+// until the bytes are used up. An answer is 1 byte for its kind:
 //   0 to 3  the first, second, ... range that is wanted, right bytes
 //   4       such a range, cut: 2 bytes for the size
 //   5       such a range with a changed byte: 2 bytes for the place, 1 byte for the value
@@ -11,11 +11,17 @@
 //   8       any place: the same, with the next bytes of the input
 //   9       publish(), which fails unless all is there
 //   10      the plan ends, and another one goes on with its file
+//   11      the block index of the container, with 1 byte for the number of changes: 2 bytes for the place, 1 for the
+//           value; the hash is made right unless the number is odd
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "container/format/hash.h"
+#include "fatctx/block_index.h"
 #include "fatctx/device.h"
 #include "fatctx/fetch_plan.h"
 #include "fatctx/verify.h"
@@ -33,6 +39,22 @@ const std::array<Bytes, 3>& sources() {
   static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
                                              fuzz::rich_file(container::kSmallExtentLog2)};
   return files;
+}
+
+// The block index of each source.
+const std::array<Bytes, 3>& indexes() {
+  static const std::array<Bytes, 3> made = [] {
+    const support::TempDir folder{support::parent_in_memory()};
+    std::array<Bytes, 3> all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      support::write_file(folder.file("source"), sources()[i]);
+      const auto report = make_block_index(folder.file("source"), folder.file("index"), {.overwrite = true});
+      require(report.ok(), "a good container has an index", report.ok() ? "" : to_text(report.error()));
+      all[i] = support::read_file(folder.file("index"));
+    }
+    return all;
+  }();
+  return made;
 }
 
 FetchOptions options_of(unsigned choice) {
@@ -76,14 +98,19 @@ void require_right(const std::string& path, const Bytes& source, unsigned option
 
 class Fetch {
  public:
-  Fetch(const Bytes& source, unsigned options)
-      : source_(source), options_(options), path_(folder_.file("made.fatctx")) {
+  Fetch(std::size_t source, unsigned options)
+      : source_(sources()[source]),
+        index_(indexes()[source]),
+        options_(options),
+        path_(folder_.file("made.fatctx")),
+        seed_(folder_.file("seed.fatctx")) {
+    if ((options & 64U) != 0) support::write_file(seed_, sources()[(source + 2) % sources().size()]);
     begin();
   }
 
   void answer(fuzz::Input& input) {
     if (!plan_) return;
-    const unsigned kind = input.byte() % 11;
+    const unsigned kind = input.byte() % 12;
     if (kind == 9) {
       const auto published = plan_->publish();
       if (!fuzz::answered(published)) return;
@@ -93,6 +120,7 @@ class Fetch {
       return;
     }
     if (kind == 10) return begin();
+    if (kind == 11) return use_index(input);
     if (kind == 7 || kind == 8) {
       const std::uint64_t offset = input.number(3);
       const std::uint64_t size = input.byte();
@@ -136,9 +164,26 @@ class Fetch {
  private:
   void begin() {
     plan_.reset();
-    auto begun = FetchPlan::begin(path_, source_.size(), options_of(options_));
+    FetchOptions options = options_of(options_);
+    if ((options_ & 64U) != 0) options.seeds = {seed_};
+    auto begun = FetchPlan::begin(path_, source_.size(), std::move(options));
     require(begun.ok(), "a fetch begins, and goes on with its file", begun.ok() ? "" : to_text(begun.error()));
     plan_.emplace(std::move(begun).value());
+  }
+  void use_index(fuzz::Input& input) {
+    Bytes index = index_;
+    const unsigned changes = input.byte();
+    for (unsigned i = 0; i < changes && !input.empty(); ++i) {
+      const std::size_t place = input.number(2) % index.size();
+      index[place] = static_cast<std::byte>(input.byte());
+    }
+    if (changes % 2 == 0) {
+      constexpr std::size_t kHash = sizeof(container::DiskHash);
+      const auto hash = container::hash128(ByteView(index).first(index.size() - kHash)).bytes;
+      std::copy(hash.begin(), hash.end(), index.end() - kHash);
+    }
+    support::write_file(folder_.file("index"), index);
+    (void)fuzz::answered(plan_->use_blocks(folder_.file("index")));
   }
   bool give(std::uint64_t offset, ByteView bytes) {
     const auto taken = plan_->take(offset, bytes);
@@ -147,8 +192,10 @@ class Fetch {
 
   const support::TempDir folder_{support::parent_in_memory()};
   const Bytes& source_;
+  const Bytes& index_;
   const unsigned options_;
   const std::string path_;
+  const std::string seed_;
   std::optional<FetchPlan> plan_;
 };
 
@@ -156,7 +203,7 @@ class Fetch {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
-  const Bytes& source = sources()[input.byte() % sources().size()];
+  const std::size_t source = input.byte() % sources().size();
   Fetch fetch(source, input.byte());
   for (int answers = 0; answers < 64 && !input.empty(); ++answers) fetch.answer(input);
   fetch.end_well();

@@ -860,8 +860,20 @@ def fetch() -> Seeds:
     def anywhere(kind: int, offset: int, size: int, data: bytes = b"") -> bytes:
         return bytes([kind]) + struct.pack("<I", offset)[:3] + bytes([size]) + data
 
+    def index(*changes: tuple[int, int], hash_right: bool = True) -> bytes:
+        if len(changes) % 2 == hash_right:
+            changes = (*changes, changes[-1])
+        return bytes([11, len(changes)]) + b"".join(struct.pack("<H", place) + bytes([value]) for place, value in changes)
+
     publish, anew, other = b"\x09", b"\x0a", b"\x06"
     return {
+        "index": bytes([0, 64]) + b"\0" * 3 + index() + b"\0" * 9 + publish,
+        "index-of-a-device": bytes([1, 66]) + b"\0" * 3 + index() + cut(0, 900) + anew + b"\0" * 4 + index() + b"\0" * 5 + publish,
+        "index-that-lies": bytes([2, 64]) + b"\0" * 3 + index(*((64 + 8 * block + 1, block) for block in range(60))) + b"\0" * 9 + publish,
+        "index-of-wrong-keys": bytes([0, 80]) + b"\0" * 3 + index((64, 1), (72, 2), (200, 3)) + wrong(0, 1) + b"\0" * 9 + publish,
+        "index-damaged": bytes([0, 64]) + b"\0" * 3 + index((100, 1), hash_right=False) + index((0, 1)) + index((8, 9)) + index((10, 40)) +
+                         index((12, 1)) + index((30, 77)) + index((16, 5)) + publish,
+        "index-too-early": bytes([0, 64]) + index() + b"\0" + index() + publish,
         "all": bytes([0, 0]) + b"\0" * 8 + publish,
         "metadata": bytes([0, 1]) + b"\0" * 4 + publish,
         "device": bytes([1, 2]) + b"\0\1\2\3" * 3 + publish,

@@ -71,3 +71,27 @@ def test_what_progress_raises_stops_the_work(versions):
     with pytest.raises(KeyError, match="enough"):
         fatctx.apply_update(versions / "update", [versions / "old"], versions / "out", progress=stop)
     assert not (versions / "out").exists()
+
+
+def test_a_fetch_finds_blocks_of_an_old_file(versions):
+    steps = []
+    made = fatctx.make_block_index(versions / "new", versions / "new.blocks", progress=lambda done, total: steps.append(done))
+    assert made.index_bytes == (versions / "new.blocks").stat().st_size and made.block_bytes == 1024 and steps
+    assert made.uuid == fatctx.open(versions / "new").report.uuid and made.generation == 1 and "bytes for a file of" in repr(made)
+    assert made.path == str(versions / "new.blocks") and made.file_size == (versions / "new").stat().st_size
+    data = (versions / "new").read_bytes()
+    with fatctx.FetchPlan(versions / "got", len(data), all=True, seeds=[versions / "old"]) as plan:
+        with pytest.raises(fatctx.OperationNotPermitted):
+            plan.use_blocks(versions / "new.blocks")
+        while plan.stage != "done":
+            if plan.stage == "payload" and plan.report.reused_bytes < 300_000:
+                with pytest.raises(fatctx.BadMagic):
+                    plan.use_blocks(versions / "old")
+                plan.use_blocks(versions / "new.blocks", progress=lambda done, total: steps.append(total))
+                assert plan.report.reused_bytes > 350_000 and plan.missing_bytes < 10_000
+            for offset, size in plan.wanted():
+                plan.take(offset, data[offset:offset + size])
+        plan.publish()
+    assert (versions / "got").read_bytes() == data and steps[-1] == (versions / "old").stat().st_size
+    with pytest.raises(fatctx.Exists):
+        fatctx.make_block_index(versions / "new", versions / "new.blocks")

@@ -113,6 +113,7 @@ void add_fetch(CLI::App& app, Outcome& outcome);
 void add_push(CLI::App& app, Outcome& outcome);
 void add_delta(CLI::App& app, Outcome& outcome);
 void add_apply(CLI::App& app, Outcome& outcome);
+void add_index(CLI::App& app, Outcome& outcome);
 void add_diff(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);
 void add_extract(CLI::App& app, Outcome& outcome);

@@ -28,6 +28,7 @@ const std::vector<CommandHook>& command_hooks() {
       {"push", add_push},
       {"delta", add_delta},
       {"apply", add_apply},
+      {"index", add_index},
       {"diff", add_diff},
       {"report", add_report},
       {"extract", add_extract},

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 namespace fatctx::tools {
@@ -37,8 +38,8 @@ class ScreenFormatter : public CLI::FormatterBase {
     }
     if (!positionals.empty()) out += "\n" + positionals;
     if (!options.empty()) out += "\nOptions:\n" + options;
-    if (!help_.examples.empty()) out += "\nExamples:\n";
-    for (const std::string& example : help_.examples) out += "  " + example + "\n";
+    if (help_.examples.size() == 1) out += fmt::format("\nExample: {}\n", help_.examples.front());
+    if (help_.examples.size() > 1) out += fmt::format("\nExamples:\n  {}\n", fmt::join(help_.examples, "\n  "));
     if (!help_.more.empty()) out += "\nMore: " + help_.more + "\n";
     return out;
   }

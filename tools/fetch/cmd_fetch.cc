@@ -1,7 +1,6 @@
 // fatctx fetch: brings a device's part of a container here, from a URL or a file, and checks every byte.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,9 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fatctx/container.h"
 #include "fatctx/fetch_plan.h"
-#include "fatctx/update.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output_place.h"
@@ -21,10 +18,11 @@
 #include "tools/cli/trust_flags.h"
 #include "tools/device/asked_device.h"
 #include "tools/device/coverage.h"
+#include "tools/fetch/beside_source.h"
+#include "tools/fetch/temporary_file.h"
 #include "tools/source/byte_source.h"
 #include "tools/source/fetch_run.h"
 #include "tools/source/http_flags.h"
-#include "tools/source/oci_source.h"
 
 namespace fatctx::tools {
 
@@ -56,8 +54,7 @@ struct Fetched {
   std::uint64_t more_requests = 0;  // that a dry run did not make
   std::uint64_t more_bytes = 0;
   bool whole_file = false;  // the server sends no ranges
-  std::string update;       // beside the source, which brought the bytes; empty: none
-  std::uint64_t update_bytes = 0;
+  UsedBeside beside;
   bool dry_run = false;
 };
 
@@ -88,95 +85,10 @@ Result<FetchOptions> plan_options(const FetchFlags& flags) {
   return options;
 }
 
-// A file for the time of a fetch: the whole source, for a server that sends no ranges; an update, and what it makes.
-class TemporaryFile {
- public:
-  TemporaryFile() = default;
-  ~TemporaryFile() {
-    if (!path_.empty()) (void)std::remove(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  void own(std::string path) { path_ = std::move(path); }
-
- private:
-  std::string path_;
-};
-
 Status check_size(const FetchFlags& flags, std::uint64_t size) {
   if (size <= flags.most_bytes) return Done{};
   return Error{ErrorCode::kLimitExceeded, fmt::format("{}: {}, more than --max-size allows ({})", flags.source,
                                                       size_text(size), size_text(flags.most_bytes))};
-}
-
-// An update from an old file that is here, beside the source.
-struct BesideSource {
-  std::string name;  // empty: none that costs less
-  std::uint64_t size = 0;
-};
-
-// Asks for an update from each of the old files, and returns one that is smaller than the missing bytes.
-BesideSource update_beside(const std::string& source, const std::vector<std::string>& olds, std::uint64_t missing,
-                           const HttpOptions& http, Fetched& fetched) {
-  for (const std::string& old : olds) {
-    const auto opened = Container::open(old);
-    if (!opened.ok()) continue;
-    const auto state = opened.value().report();
-    if (!state.ok()) continue;
-    const std::string from = fmt::format("{}-{}", state.value().uuid, state.value().generation);
-    if (is_oci(source)) {
-      const auto found = find_oci_update(source, from, http, fetched.requests);
-      if (found.ok() && !found.value().reference.empty() && found.value().size < missing) {
-        return {found.value().reference, found.value().size};
-      }
-      if (!found.ok()) print_note(escaped(fmt::format("note: no update is looked for: {}", to_text(found.error()))));
-      continue;
-    }
-    const std::string name = fmt::format("{}.from-{}", source, from);
-    auto update = is_url(source) ? open_url_source(name, http) : open_file_source(name);
-    if (is_url(source)) ++fetched.requests;
-    if (update.ok() && update.value()->size() < missing) return {name, update.value()->size()};
-  }
-  return {};
-}
-
-// Makes the new file by an update beside the source, as a file whose leaves the plan takes. So nothing depends on what
-// the update makes. Whatever fails is a note: the leaves come from the source then.
-void take_update(const FetchFlags& flags, const std::vector<std::string>& olds, FetchPlan& plan,
-                 const HttpOptions& http, Fetched& fetched) {
-  constexpr std::uint64_t kWorthARequest = std::uint64_t{128} << 10U;
-  if (plan.stage() != FetchStage::kPayload || olds.empty() || plan.missing_bytes() <= kWorthARequest) return;
-  const BesideSource found = update_beside(flags.source, olds, plan.missing_bytes(), http, fetched);
-  if (found.name.empty()) return;
-  if (fetched.dry_run) {
-    fetched.update = found.name;
-    fetched.update_bytes = found.size;
-    return;
-  }
-  TemporaryFile downloaded;
-  TemporaryFile made;
-  const auto done = [&]() -> Status {
-    std::string update = found.name;
-    if (is_url(found.name)) {
-      update = flags.out + ".update";
-      FATCTX_TRY(download_whole(found.name, update, found.size, http));
-      downloaded.own(update);
-      ++fetched.requests;
-    } else if (update.starts_with("file://")) {
-      update = update.substr(std::string_view("file://").size());
-    }
-    ProgressLine line("apply the update");
-    const std::string path = flags.out + ".updated";
-    FATCTX_TRY(apply_update(update, olds, path, {.progress = line.callback(), .cancel = http.cancel}));
-    made.own(path);
-    return plan.use(path);
-  }();
-  if (done.ok()) {
-    fetched.update = found.name;
-    fetched.update_bytes = found.size;
-  } else {
-    print_note(escaped(fmt::format("note: the update {} is not used: {}", found.name, to_text(done.error()))));
-  }
 }
 
 Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
@@ -216,7 +128,7 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   };
   auto run = run_plan(plan, *source.value(), FetchStage::kPayload, progressed);
   if (run.ok()) {
-    take_update(flags, seeds, plan, http, fetched);
+    take_from_beside(plan, {flags.source, flags.out, seeds, fetched.dry_run}, http, fetched.beside);
     run = run_plan(plan, *source.value(), flags.dry_run ? FetchStage::kPayload : FetchStage::kDone, progressed);
   }
   if (!run.ok()) {
@@ -224,11 +136,11 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
     Error error = std::move(run).error();
     return error.message.starts_with(flags.source) ? std::move(error) : in_context(std::move(error), flags.source);
   }
-  fetched.requests += source.value()->requests();
+  fetched.requests += source.value()->requests() + fetched.beside.requests;
   if (flags.dry_run) {
-    if (!fetched.update.empty()) {
+    if (!fetched.beside.update.empty()) {
       fetched.more_requests = 1;
-      fetched.more_bytes = fetched.update_bytes;
+      fetched.more_bytes = fetched.beside.update_bytes;
     } else {
       for (const ByteRange& range : plan.wanted()) {
         ++fetched.more_requests;
@@ -257,8 +169,12 @@ std::string fetched_text(const Fetched& fetched) {
   }
   if (report.reused_bytes != 0)
     text += fmt::format("{} came from files that are here\n", size_text(report.reused_bytes));
-  if (!fetched.update.empty()) {
-    text += fmt::format("{} of an update: {}\n", size_text(fetched.update_bytes), escaped(fetched.update));
+  const UsedBeside& beside = fetched.beside;
+  if (!beside.update.empty()) {
+    text += fmt::format("{} of an update: {}\n", size_text(beside.update_bytes), escaped(beside.update));
+  }
+  if (!beside.index.empty()) {
+    text += fmt::format("{} of a block index: {}\n", size_text(beside.index_bytes), escaped(beside.index));
   }
   text += fmt::format("{} fetched in {}\n", size_text(report.fetched_bytes), count_text(fetched.requests, "request"));
   if (fetched.dry_run) {
@@ -281,8 +197,10 @@ std::string fetched_json(const Fetched& fetched) {
                     {"fetched_bytes", report.fetched_bytes},
                     {"requests", fetched.requests},
                     {"whole_file", fetched.whole_file},
-                    {"update", text_or_null(fetched.update)},
-                    {"update_bytes", fetched.update_bytes},
+                    {"update", text_or_null(fetched.beside.update)},
+                    {"update_bytes", fetched.beside.update_bytes},
+                    {"block_index", text_or_null(fetched.beside.index)},
+                    {"block_index_bytes", fetched.beside.index_bytes},
                     {"dry_run", fetched.dry_run},
                     {"more_bytes", fetched.more_bytes},
                     {"more_requests", fetched.more_requests},

@@ -1,27 +1,25 @@
 // fatctx push: publishes a container, or an update of one, in an OCI registry.
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fatctx/container.h"
 #include "fatctx/content_hash.h"
-#include "fatctx/info.h"
-#include "fatctx/update.h"
 #include "tools/cli/command.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
-#include "tools/fetch/push_parts.h"
+#include "tools/fetch/beside_source.h"
+#include "tools/fetch/push_artifacts.h"
 #include "tools/source/http_flags.h"
 #include "tools/source/oci_registry.h"
+#include "tools/source/temporary_folder.h"
 
 namespace fatctx::tools {
 
@@ -36,184 +34,27 @@ struct PushFlags {
   std::string layers = "one";
   std::string update;
   std::uint64_t chunk_bytes = 0;
+  bool index = false;
   bool dry_run = false;
   HttpOptions http;
   bool json = false;
 };
 
-struct PushedBlob {
-  OciDescriptor descriptor;
-  RequestBody body;
-  bool sent = false;  // false: the registry has it already
-};
-
 struct Pushed {
   OciReference reference;
-  std::string sha256;  // digest of the manifest
-  std::string artifact_type;
+  OciManifest manifest;
+  ManifestText text;              // of the manifest
   std::vector<PushedBlob> blobs;  // without the empty config
-  std::string subject;            // for an update: the digest of the container
-  std::string from;               // for an update: the containers that it needs
   std::uint64_t sent_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;
+  std::shared_ptr<const Pushed> index = {};  // beside the container; null: none
+
+  [[nodiscard]] std::string subject() const {
+    return manifest.subject.empty() ? "" : "sha256:" + manifest.subject.front().sha256;
+  }
+  [[nodiscard]] std::string from() const { return std::string(annotation(manifest.annotations, kFromAnnotation)); }
 };
-
-// Adds the bytes of a range of a file. Errors: changed (the file became shorter).
-Status add_range(Sha256Sum& sum, std::ifstream& file, const std::string& path, ByteRange range,
-                 const std::function<void(std::uint64_t)>& progressed, const std::atomic<bool>* cancel) {
-  std::vector<char> bytes(std::size_t{1} << 20U);
-  file.clear();
-  file.seekg(static_cast<std::streamoff>(range.offset));
-  for (std::uint64_t done = 0; done < range.size;) {
-    if (cancel != nullptr && cancel->load()) return Error{ErrorCode::kCancelled, "the command was cancelled"};
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), range.size - done));
-    file.read(bytes.data(), static_cast<std::streamsize>(size));
-    if (static_cast<std::size_t>(file.gcount()) != size) {
-      return Error{ErrorCode::kChanged, fmt::format("{}: it became shorter while it was read", path)};
-    }
-    sum.add(std::as_bytes(std::span(bytes).first(size)));
-    done += size;
-    progressed(range.offset + done);
-  }
-  return Done{};
-}
-
-// Returns the blobs of a file, with their digests.
-Result<std::vector<PushedBlob>> blobs_of(const std::string& path, const std::vector<ByteRange>& parts,
-                                         std::string_view media_type, const HttpOptions& http) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kIo, fmt::format("{}: it cannot be read", path)};
-  const std::uint64_t total = parts.back().offset + parts.back().size;
-  ProgressLine line("hash");
-  std::vector<PushedBlob> blobs;
-  for (const ByteRange& part : parts) {
-    Sha256Sum sum;
-    FATCTX_TRY(add_range(
-        sum, file, path, part, [&](std::uint64_t done) { line.bytes(done, total); }, http.cancel));
-    PushedBlob blob;
-    blob.descriptor.media_type = std::string(media_type);
-    blob.descriptor.sha256 = sum.hex();
-    blob.descriptor.size = part.size;
-    blob.body = {.text = {}, .file = path, .offset = part.offset, .size = part.size};
-    blobs.push_back(std::move(blob));
-  }
-  return blobs;
-}
-
-std::string title_of_path(const std::string& path) { return std::filesystem::path(path).filename().string(); }
-
-// Returns the targets of the context binaries, each one once, in the order of the records.
-std::string targets_text(std::span<const RecordInfo> records) {
-  std::set<std::string> seen;
-  std::string text;
-  for (const RecordInfo& record : records) {
-    if (record.type != RecordType::kContextBinary) continue;
-    std::string target = target_text(record.key);
-    if (!seen.insert(target).second) continue;
-    text += (text.empty() ? "" : ",") + target;
-  }
-  return text;
-}
-
-// Tells a file from one that was written or renamed over it. This is for the reads that make the digests: the registry
-// compares every upload with them.
-struct FileState {
-  std::uint64_t size = 0;
-  std::filesystem::file_time_type modified;
-  bool operator==(const FileState&) const = default;
-};
-FileState state_of(const std::string& path) {
-  std::error_code ignored;  // a file that is not there has an error of its own
-  return {std::filesystem::file_size(path, ignored), std::filesystem::last_write_time(path, ignored)};
-}
-Status still(const FileState& state, const std::string& path) {
-  if (state_of(path) == state) return Done{};
-  return Error{ErrorCode::kChanged, fmt::format("{}: it changed while it was read; push it again", path)};
-}
-
-struct Artifact {
-  OciManifest manifest;
-  std::vector<PushedBlob> blobs;
-};
-
-// Checks the container, and describes it.
-Result<Artifact> container_artifact(const PushFlags& flags, const HttpOptions& http) {
-  const FileState state = state_of(flags.file);
-  FATCTX_ASSIGN(const Container container, Container::open(flags.file, {.verify = VerifyPolicy::kNone}));
-  FATCTX_ASSIGN(const OpenReport report, container.report());
-  {
-    ProgressLine line("verify");
-    FATCTX_ASSIGN(const VerifyReport verified, container.verify({.progress = line.callback()}));
-    if (!verified.findings.empty()) return in_context(verified.findings.front().error, flags.file);
-  }
-  FATCTX_ASSIGN(const std::span<const RecordInfo> records, container.records());
-  FATCTX_ASSIGN(const std::vector<FileExtent> extents, file_extents(container));
-  const auto table =
-      std::find_if(extents.begin(), extents.end(), [](const FileExtent& one) { return one.kind == "toc copy 0"; });
-  if (table == extents.end()) return Error{ErrorCode::kInternal, "the file has no table of contents"};
-  const bool parts = flags.layers == "parts";
-  std::vector<ByteRange> ranges = {{0, report.file_size}};
-  if (parts) ranges = push_parts(extents, report.file_size);
-  Artifact artifact;
-  FATCTX_ASSIGN(artifact.blobs,
-                blobs_of(flags.file, ranges, ranges.size() > 1 ? kPartMediaType : kContainerMediaType, http));
-  std::ifstream file(flags.file, std::ios::binary);
-  Sha256Sum toc;
-  FATCTX_TRY(add_range(
-      toc, file, flags.file, table->range, [](std::uint64_t) {}, http.cancel));
-  FATCTX_TRY(still(state, flags.file));
-
-  const std::string title = title_of_path(flags.file);
-  for (std::size_t i = 0; i < artifact.blobs.size(); ++i) {
-    const std::string name = artifact.blobs.size() == 1 ? title : fmt::format("{}.{:03}", title, i);
-    artifact.blobs[i].descriptor.annotations = {{std::string(kTitleAnnotation), name}};
-  }
-  artifact.manifest.artifact_type = std::string(kContainerMediaType);
-  artifact.manifest.annotations = {{std::string(kTitleAnnotation), title},
-                                   {std::string(kGenerationAnnotation), std::to_string(report.generation)},
-                                   {std::string(kTargetsAnnotation), targets_text(records)},
-                                   {std::string(kTocAnnotation), toc.hex()},
-                                   {std::string(kUuidAnnotation), report.uuid}};
-  return artifact;
-}
-
-std::string from_text(const UpdateContainer& old) { return fmt::format("{}-{}", old.uuid, old.generation); }
-
-// Checks the update, and describes it.
-Result<Artifact> update_artifact(const PushFlags& flags, const HttpOptions& http, const ManifestText& subject) {
-  const FileState state = state_of(flags.update);
-  FATCTX_ASSIGN(const UpdateReport report, read_update(flags.update));
-  FATCTX_ASSIGN(const OciManifest container, parse_oci_manifest(subject.json));
-  const std::string_view uuid = annotation(container.annotations, kUuidAnnotation);
-  const std::string_view generation = annotation(container.annotations, kGenerationAnnotation);
-  const std::string made = std::to_string(report.made.generation);
-  if (!uuid.empty() && (uuid != report.made.uuid || generation != made)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: it makes generation {} of {}, and {} is generation {} of {}", flags.update, made,
-                             report.made.uuid, flags.reference, generation, uuid)};
-  }
-  if (report.old.size() != 1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{}: it needs {} old containers; only an update from one can be found by its name",
-                             flags.update, report.old.size())};
-  }
-  Artifact artifact;
-  FATCTX_ASSIGN(artifact.blobs, blobs_of(flags.update, {{0, report.update_bytes}}, kUpdateMediaType, http));
-  FATCTX_TRY(still(state, flags.update));
-  artifact.blobs.front().descriptor.annotations = {{std::string(kTitleAnnotation), title_of_path(flags.update)}};
-  artifact.manifest.artifact_type = std::string(kUpdateMediaType);
-  artifact.manifest.annotations = {{std::string(kTitleAnnotation), title_of_path(flags.update)},
-                                   {std::string(kFromAnnotation), from_text(report.old.front())},
-                                   {std::string(kGenerationAnnotation), made},
-                                   {std::string(kUuidAnnotation), report.made.uuid}};
-  OciDescriptor of;
-  of.media_type = std::string(kManifestMediaType);
-  of.sha256 = subject.sha256;
-  of.size = subject.json.size();
-  artifact.manifest.subject = {of};
-  return artifact;
-}
 
 // Uploads what the registry does not have.
 Status send_blobs(OciRegistry& registry, const PushFlags& flags, Pushed& pushed) {
@@ -241,6 +82,65 @@ Status send_blobs(OciRegistry& registry, const PushFlags& flags, Pushed& pushed)
   return Done{};
 }
 
+// Completes the manifest.
+Pushed to_push(const OciReference& reference, Artifact artifact) {
+  OciManifest& manifest = artifact.manifest;
+  manifest.config.media_type = std::string(kEmptyMediaType);
+  manifest.config.sha256 = std::string(kEmptyConfigSha256);
+  manifest.config.size = kEmptyConfig.size();
+  for (const PushedBlob& blob : artifact.blobs) manifest.layers.push_back(blob.descriptor);
+  Pushed pushed;
+  pushed.reference = reference;
+  pushed.text.json = oci_manifest_json(manifest);
+  Sha256Sum sum;
+  sum.add(std::as_bytes(std::span(pushed.text.json)));
+  pushed.text.sha256 = sum.hex();
+  pushed.manifest = std::move(manifest);
+  pushed.blobs = std::move(artifact.blobs);
+  return pushed;
+}
+
+// Sends blobs, config and manifest. A manifest with a subject has no tag.
+Status send(OciRegistry& registry, const PushFlags& flags, Pushed& pushed) {
+  FATCTX_TRY(send_blobs(registry, flags, pushed));
+  if (flags.dry_run) return Done{};
+  const OciManifest& manifest = pushed.manifest;
+  FATCTX_ASSIGN(const bool has_config, registry.has_blob(manifest.config));
+  if (!has_config) {
+    FATCTX_TRY(
+        registry.upload(manifest.config, {.text = std::string(kEmptyConfig), .file = {}}, 0, [](std::uint64_t) {}));
+  }
+  const std::string name = manifest.subject.empty() ? pushed.reference.tag : "sha256:" + pushed.text.sha256;
+  FATCTX_ASSIGN(const bool noted, registry.put_manifest(name, pushed.text.json, kManifestMediaType));
+  if (manifest.subject.empty() || noted) return Done{};
+  OciDescriptor itself;
+  itself.media_type = std::string(kManifestMediaType);
+  itself.sha256 = pushed.text.sha256;
+  itself.size = pushed.text.json.size();
+  itself.artifact_type = manifest.artifact_type;
+  itself.annotations = manifest.annotations;
+  return registry.add_referrer_by_tag(manifest.subject.front().sha256, itself);
+}
+
+// Makes the block index of the container that was pushed, and publishes it beside it.
+Result<Pushed> push_index(OciRegistry& registry, const PushFlags& flags, const HttpOptions& http,
+                          const Pushed& container) {
+  FATCTX_ASSIGN(const std::shared_ptr<std::string> folder, temporary_folder());
+  const std::string title = title_of_path(flags.file) + std::string(kBlockIndexSuffix);
+  ProgressLine line("index");
+  FATCTX_ASSIGN(const BlockIndexReport report,
+                make_block_index(flags.file, *folder + "/index", {.progress = line.callback(), .cancel = http.cancel}));
+  const std::string generation = std::to_string(report.generation);
+  if (annotation(container.manifest.annotations, kUuidAnnotation) != report.uuid ||
+      annotation(container.manifest.annotations, kGenerationAnnotation) != generation) {
+    return Error{ErrorCode::kChanged, fmt::format("{}: it changed while it was pushed; push it again", flags.file)};
+  }
+  FATCTX_ASSIGN(Artifact artifact, index_artifact(report.path, title, report, container.text, http));
+  Pushed pushed = to_push(container.reference, std::move(artifact));
+  FATCTX_TRY(send(registry, flags, pushed));
+  return pushed;
+}
+
 Result<Pushed> push(const PushFlags& flags, const HttpOptions& http) {
   FATCTX_ASSIGN(const OciReference reference, parse_oci_reference(flags.reference));
   const bool is_update = !flags.update.empty();
@@ -251,50 +151,21 @@ Result<Pushed> push(const PushFlags& flags, const HttpOptions& http) {
   }
   FATCTX_ASSIGN(OciRegistry registry, OciRegistry::open(reference, http, RegistryRight::kPush));
   Artifact artifact;
-  Pushed pushed;
   if (is_update) {
     auto subject = registry.manifest(reference.manifest_name());
     if (!subject.ok()) return in_context(std::move(subject).error(), flags.reference);
-    FATCTX_ASSIGN(artifact, update_artifact(flags, http, subject.value()));
-    pushed.subject = subject.value().sha256;
-    pushed.from = std::string(annotation(artifact.manifest.annotations, kFromAnnotation));
+    FATCTX_ASSIGN(artifact, update_artifact(flags.update, flags.reference, subject.value(), http));
   } else {
-    FATCTX_ASSIGN(artifact, container_artifact(flags, http));
+    FATCTX_ASSIGN(artifact, container_artifact(flags.file, flags.layers == "parts", http));
   }
-  OciManifest& manifest = artifact.manifest;
-  manifest.config.media_type = std::string(kEmptyMediaType);
-  manifest.config.sha256 = std::string(kEmptyConfigSha256);
-  manifest.config.size = kEmptyConfig.size();
-  for (const PushedBlob& blob : artifact.blobs) manifest.layers.push_back(blob.descriptor);
-  const std::string json = oci_manifest_json(manifest);
-  Sha256Sum sum;
-  sum.add(std::as_bytes(std::span(json)));
-  pushed.sha256 = sum.hex();
-  pushed.reference = reference;
-  pushed.artifact_type = manifest.artifact_type;
-  pushed.blobs = std::move(artifact.blobs);
-
-  const auto send_all = [&]() -> Status {
-    FATCTX_TRY(send_blobs(registry, flags, pushed));
-    if (flags.dry_run) return Done{};
-    FATCTX_ASSIGN(const bool has_config, registry.has_blob(manifest.config));
-    if (!has_config) {
-      FATCTX_TRY(
-          registry.upload(manifest.config, {.text = std::string(kEmptyConfig), .file = {}}, 0, [](std::uint64_t) {}));
-    }
-    const std::string name = is_update ? "sha256:" + pushed.sha256 : reference.tag;
-    FATCTX_ASSIGN(const bool noted, registry.put_manifest(name, json, kManifestMediaType));
-    if (!is_update || noted) return Done{};
-    OciDescriptor itself;
-    itself.media_type = std::string(kManifestMediaType);
-    itself.sha256 = pushed.sha256;
-    itself.size = json.size();
-    itself.artifact_type = manifest.artifact_type;
-    itself.annotations = manifest.annotations;
-    return registry.add_referrer_by_tag(pushed.subject, itself);
-  };
-  auto sent = send_all();
+  Pushed pushed = to_push(reference, std::move(artifact));
+  auto sent = send(registry, flags, pushed);
   if (!sent.ok()) return in_context(std::move(sent).error(), flags.reference);
+  if (flags.index) {
+    auto index = push_index(registry, flags, http, pushed);
+    if (!index.ok()) return in_context(std::move(index).error(), flags.reference);
+    pushed.index = std::make_shared<const Pushed>(std::move(index).value());
+  }
   pushed.requests = registry.requests();
   return pushed;
 }
@@ -306,8 +177,12 @@ std::string pushed_text(const Pushed& pushed, bool dry_run) {
                                  count_text(pushed.blobs.size(), "blob"));
   text += fmt::format("{}: {} in {}; the registry has the rest\n", dry_run ? "to send" : "sent",
                       size_text(pushed.sent_bytes), count_text(sent, "blob"));
-  if (!pushed.from.empty()) text += fmt::format("update from {}\n", escaped(pushed.from));
-  text += fmt::format("{}\n", escaped(pushed.reference.by_digest(pushed.sha256).text()));
+  if (!pushed.from().empty()) text += fmt::format("update from {}\n", escaped(pushed.from()));
+  if (pushed.index) {
+    text += fmt::format("block index: {}{}\n", size_text(pushed.index->bytes),
+                        pushed.index->sent_bytes == 0 ? ", which the registry has" : "");
+  }
+  text += fmt::format("{}\n", escaped(pushed.reference.by_digest(pushed.text.sha256).text()));
   if (dry_run) text += "nothing was sent\n";
   return text;
 }
@@ -321,15 +196,22 @@ std::string pushed_json(const PushFlags& flags, const Pushed& pushed) {
                      {"media_type", blob.descriptor.media_type},
                      {"sent", blob.sent}});
   }
+  Json index = nullptr;
+  if (pushed.index) {
+    index = {{"digest", "sha256:" + pushed.index->text.sha256},
+             {"size_bytes", pushed.index->bytes},
+             {"sent", pushed.index->sent_bytes != 0}};
+  }
   return json_text({{"schema", "fatctx.push/1"},
                     {"file", flags.update.empty() ? flags.file : flags.update},
                     {"reference", pushed.reference.text()},
-                    {"digest", "sha256:" + pushed.sha256},
-                    {"pinned", pushed.reference.by_digest(pushed.sha256).text()},
-                    {"artifact_type", pushed.artifact_type},
-                    {"subject", text_or_null(pushed.subject.empty() ? "" : "sha256:" + pushed.subject)},
-                    {"from", text_or_null(pushed.from)},
+                    {"digest", "sha256:" + pushed.text.sha256},
+                    {"pinned", pushed.reference.by_digest(pushed.text.sha256).text()},
+                    {"artifact_type", pushed.manifest.artifact_type},
+                    {"subject", text_or_null(pushed.subject())},
+                    {"from", text_or_null(pushed.from())},
                     {"blobs", std::move(blobs)},
+                    {"block_index", std::move(index)},
                     {"size_bytes", pushed.bytes},
                     {"sent_bytes", pushed.sent_bytes},
                     {"requests", pushed.requests},
@@ -371,6 +253,8 @@ void add_push(CLI::App& app, Outcome& outcome) {
   command->add_option("--update", flags->update, "Publish this update beside the container at the reference")
       ->excludes("--layers")
       ->type_name("UPDATE");
+  command->add_flag("--index", flags->index, "Publish its block index as well, for devices with any old file")
+      ->excludes("--update");
   command->add_option("--chunk-size", flags->chunk_bytes, "Most bytes a request; default: one request a blob")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())

@@ -367,6 +367,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
   add_generation(*command, options->generation);
   add_trust_flags(*command, options->trust);
   add_http_access_flags(*command, options->http);
+  add_plain_http_flag(*command, options->http);
   command->add_flag("--json", options->json, "Print JSON (schema fatctx.info/1)")
       ->excludes(detect)
       ->excludes(command->get_option("--for"));

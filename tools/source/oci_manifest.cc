@@ -158,9 +158,10 @@ Result<std::vector<OciDescriptor>> parse_oci_index(std::string_view json) {
 }
 
 Result<std::vector<OciDescriptor>> container_blobs(const OciManifest& manifest) {
-  if (manifest.artifact_type == kUpdateMediaType) {
+  if (is_beside_container(manifest)) {
     return Error{ErrorCode::kUnsupported,
-                 "the artifact is an update, not a container; name the container, and the old file with --from"};
+                 fmt::format("the artifact is {}, not a container; name the container, and the old file with --from",
+                             manifest.artifact_type == kUpdateMediaType ? "an update" : "a block index")};
   }
   std::vector<OciDescriptor> blobs;
   if (manifest.artifact_type == kContainerMediaType) {
@@ -183,9 +184,13 @@ Result<std::vector<OciDescriptor>> container_blobs(const OciManifest& manifest) 
   return blobs;
 }
 
-Result<OciDescriptor> update_blob(const OciManifest& manifest) {
-  if (manifest.artifact_type != kUpdateMediaType || manifest.layers.size() != 1) {
-    return no_manifest("it is not an update");
+bool is_beside_container(const OciManifest& manifest) noexcept {
+  return manifest.artifact_type == kUpdateMediaType || manifest.artifact_type == kBlockIndexMediaType;
+}
+
+Result<OciDescriptor> blob_beside_container(const OciManifest& manifest) {
+  if (!is_beside_container(manifest) || manifest.layers.size() != 1) {
+    return no_manifest("it is neither an update nor a block index");
   }
   return manifest.layers.front();
 }

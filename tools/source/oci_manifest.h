@@ -17,9 +17,10 @@ inline constexpr std::string_view kIndexMediaType = "application/vnd.oci.image.i
 inline constexpr std::string_view kEmptyMediaType = "application/vnd.oci.empty.v1+json";
 // docs/delivery.md describes these.
 inline constexpr std::string_view kContainerMediaType =
-    "application/vnd.fatctx.container.v1";                                                // the artifact, its blob
-inline constexpr std::string_view kPartMediaType = "application/vnd.fatctx.part.v1";      // one of several blobs
-inline constexpr std::string_view kUpdateMediaType = "application/vnd.fatctx.update.v1";  // the artifact, its blob
+    "application/vnd.fatctx.container.v1";                                                    // the artifact, its blob
+inline constexpr std::string_view kPartMediaType = "application/vnd.fatctx.part.v1";          // one of several blobs
+inline constexpr std::string_view kUpdateMediaType = "application/vnd.fatctx.update.v1";      // the artifact, its blob
+inline constexpr std::string_view kBlockIndexMediaType = "application/vnd.fatctx.blocks.v1";  // the same
 inline constexpr std::string_view kTitleAnnotation = "org.opencontainers.image.title";
 inline constexpr std::string_view kUuidAnnotation = "vnd.fatctx.uuid";
 inline constexpr std::string_view kGenerationAnnotation = "vnd.fatctx.generation";
@@ -61,8 +62,10 @@ struct OciManifest {
 // artifacts the one layer that is titled NAME.fatctx, or is the only one. Their sizes have a sum.
 // Errors: unsupported (an update), malformed (no such layer; a sum that no file has).
 [[nodiscard]] Result<std::vector<OciDescriptor>> container_blobs(const OciManifest& manifest);
-// Returns the one blob of the update that an artifact is. Errors: malformed (it is none).
-[[nodiscard]] Result<OciDescriptor> update_blob(const OciManifest& manifest);
+// Returns whether the artifact is an update or a block index.
+[[nodiscard]] bool is_beside_container(const OciManifest& manifest) noexcept;
+// Returns the one blob of such an artifact. Errors: malformed (it is none).
+[[nodiscard]] Result<OciDescriptor> blob_beside_container(const OciManifest& manifest);
 
 // Writes them, as one line: equal artifacts have equal digests.
 [[nodiscard]] std::string oci_manifest_json(const OciManifest& manifest);

@@ -135,8 +135,8 @@ Result<std::unique_ptr<ByteSource>> open_oci_source(const std::string& reference
 Status stream_whole_oci(const std::string& reference, const TakeBytes& take, const HttpOptions& options) {
   FATCTX_ASSIGN(Resolved resolved, resolve(reference, options));
   std::vector<OciDescriptor> blobs;
-  if (resolved.manifest.artifact_type == kUpdateMediaType) {
-    FATCTX_ASSIGN(OciDescriptor blob, update_blob(resolved.manifest));
+  if (is_beside_container(resolved.manifest)) {
+    FATCTX_ASSIGN(OciDescriptor blob, blob_beside_container(resolved.manifest));
     blobs.push_back(std::move(blob));
   } else {
     FATCTX_ASSIGN(blobs, container_blobs(resolved.manifest));
@@ -168,19 +168,19 @@ Status stream_whole_oci(const std::string& reference, const TakeBytes& take, con
   return Done{};
 }
 
-Result<OciUpdate> find_oci_update(const std::string& reference, const std::string& from, const HttpOptions& options,
-                                  std::uint64_t& requests) {
+Result<OciBeside> find_oci_beside(const std::string& reference, std::string_view artifact_type, const std::string& from,
+                                  const HttpOptions& options, std::uint64_t& requests) {
   FATCTX_ASSIGN(Resolved resolved, resolve(reference, options));
-  const auto found = resolved.registry.referrers(resolved.sha256, kUpdateMediaType);
+  const auto found = resolved.registry.referrers(resolved.sha256, artifact_type);
   requests += resolved.registry.requests();
   if (!found.ok()) return found.error();
-  OciUpdate best;
+  OciBeside best;
   for (const OciDescriptor& one : found.value()) {
-    if (annotation(one.annotations, kFromAnnotation) != from) continue;
+    if (!from.empty() && annotation(one.annotations, kFromAnnotation) != from) continue;
     FATCTX_ASSIGN(const ManifestText text, resolved.registry.manifest("sha256:" + one.sha256));
     ++requests;
     FATCTX_ASSIGN(const OciManifest manifest, parse_oci_manifest(text.json));
-    FATCTX_ASSIGN(const OciDescriptor blob, update_blob(manifest));
+    FATCTX_ASSIGN(const OciDescriptor blob, blob_beside_container(manifest));
     if (best.reference.empty() || blob.size < best.size) {
       best = {resolved.registry.reference().by_digest(one.sha256).text(), blob.size};
     }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fatctx/base/result.h"
@@ -16,18 +17,19 @@ namespace fatctx::tools {
 // parse_oci_reference, of OciRegistry, of container_blobs and of open_blob_source.
 [[nodiscard]] Result<std::unique_ptr<ByteSource>> open_oci_source(const std::string& reference,
                                                                   const HttpOptions& options);
-// Hands all bytes of the container, or of the update, to `take`, in order, and compares each blob with its digest.
-// Errors: also checksum_mismatch.
+// Hands all bytes of the container, or of the update or block index, to `take`, in order, and compares each blob with
+// its digest. Errors: also checksum_mismatch.
 [[nodiscard]] Status stream_whole_oci(const std::string& reference, const TakeBytes& take, const HttpOptions& options);
 
-// An update in the registry, beside a container.
-struct OciUpdate {
+// An update or a block index in the registry, beside a container.
+struct OciBeside {
   std::string reference;  // names its manifest by digest; empty: there is none
   std::uint64_t size = 0;
 };
-// Looks for the update from the container "UUID-GENERATION" to the one that the reference names. Counts its requests.
-// Errors: those of OciRegistry.
-[[nodiscard]] Result<OciUpdate> find_oci_update(const std::string& reference, const std::string& from,
-                                                const HttpOptions& options, std::uint64_t& requests);
+// Looks for the smallest artifact of a type whose subject is the container that the reference names. `from`: the old
+// container of an update, "UUID-GENERATION"; empty: any. Counts its requests. Errors: those of OciRegistry.
+[[nodiscard]] Result<OciBeside> find_oci_beside(const std::string& reference, std::string_view artifact_type,
+                                                const std::string& from, const HttpOptions& options,
+                                                std::uint64_t& requests);
 
 }  // namespace fatctx::tools

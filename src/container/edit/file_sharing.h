@@ -1,4 +1,4 @@
-// Tells how the records of a file share bytes: what is added to it, or written anew from it, shares so too.
+// Tells how the records of a file share bytes. Records that an append or a rewrite adds share in the same way.
 #pragma once
 
 #include <vector>

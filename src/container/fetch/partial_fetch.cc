@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "container/check/leaf_parts.h"
+#include "container/fetch/find_blocks.h"
 #include "container/format/copy_out.h"
 #include "container/format/crypto.h"
+#include "container/update/container_file.h"
 #include "mapping/file_holes.h"
 
 namespace fatctx::container {
@@ -73,7 +75,8 @@ Result<PartialFetch> PartialFetch::begin(const std::string& target, std::uint64_
   return fetch;
 }
 
-const ByteSet& PartialFetch::missing() const noexcept { return wanted_ ? wanted_->missing() : raw_; }
+ByteSet PartialFetch::lacking() const { return wanted_ ? wanted_->lacking() : raw_; }
+std::uint64_t PartialFetch::lacking_bytes() const noexcept { return wanted_ ? wanted_->lacking_bytes() : raw_.bytes(); }
 
 Status PartialFetch::add_seed(std::unique_ptr<mapping::OsFile> file) {
   FATCTX_ASSIGN(Seed seed, open_seed(std::move(file)));
@@ -86,7 +89,27 @@ Status PartialFetch::take_leaves_of(std::unique_ptr<mapping::OsFile> file) {
   FATCTX_ASSIGN(Seed seed, open_seed(std::move(file)));
   seeds.push_back(std::move(seed));
   FATCTX_ASSIGN(const std::uint64_t taken, take_from_seeds(seeds, *wanted_));
-  report_.reused_bytes += taken;
+  whole_leaves_reused_ += taken;
+  return advance();
+}
+
+Status PartialFetch::take_blocks_of(const BlockIndex& index, const Progress& progress,
+                                    const std::atomic<bool>* cancel) {
+  const ContainerName name = name_of(opened_->header);
+  if (index.of() != name) {
+    return Error{ErrorCode::kChanged, fmt::format("this is the block index of {}, and the source is {}",
+                                                  text_of(index.of()), text_of(name))};
+  }
+  WantedBlocks wanted(index, wanted_->missing());
+  WorkProgress work(progress);
+  std::uint64_t all = 0;
+  for (const Seed& seed : seeds_) all += seed.size;
+  work.begin(all);
+  for (const Seed& seed : seeds_) {
+    FATCTX_TRY(wanted.find_in(
+        *seed.file, seed.size, [this](std::uint64_t at, ByteView bytes) { return wanted_->guess(at, bytes); }, cancel,
+        work));
+  }
   return advance();
 }
 
@@ -125,6 +148,7 @@ Status PartialFetch::wanted_again_unless(Status passed, std::initializer_list<By
 
 // Goes on as long as a stage has all of its bytes.
 Status PartialFetch::advance() {
+  if (wanted_) report_.reused_bytes = whole_leaves_reused_ + wanted_->guessed_bytes();
   while (stage_ != FetchStage::kDone && missing().empty()) {
     switch (stage_) {
       case FetchStage::kHeader:
@@ -365,14 +389,15 @@ Status PartialFetch::begin_payload() {
     FATCTX_TRY(wanted_->look_at_file());
     report_.present_bytes = all - wanted_->missing().bytes();
   }
-  FATCTX_ASSIGN(report_.reused_bytes, take_from_seeds(seeds_, *wanted_));
+  FATCTX_ASSIGN(whole_leaves_reused_, take_from_seeds(seeds_, *wanted_));
+  report_.reused_bytes = whole_leaves_reused_;
   return wanted_->take(0, first_);
 }
 
 Status PartialFetch::publish() {
   if (stage_ != FetchStage::kDone) {
     return Error{ErrorCode::kOperationNotPermitted,
-                 fmt::format("{}: {} bytes are still to be fetched", target_, missing().bytes())};
+                 fmt::format("{}: {} bytes are still to be fetched", target_, lacking_bytes())};
   }
   return pending_->publish(header_->sealed);
 }

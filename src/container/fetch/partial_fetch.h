@@ -2,6 +2,7 @@
 // is checked by what the one before it says.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -15,8 +16,10 @@
 #include "container/fetch/wanted_leaves.h"
 #include "container/read/open.h"
 #include "container/read/trust.h"
+#include "container/update/block_index.h"
 #include "fatctx/fetch_report.h"
 #include "fatctx/keys.h"
+#include "fatctx/progress.h"
 #include "mapping/publish.h"
 
 namespace fatctx::container {
@@ -47,13 +50,18 @@ class PartialFetch {
 
   [[nodiscard]] FetchStage stage() const noexcept { return stage_; }
   // Returns the bytes that this stage lacks.
-  [[nodiscard]] const ByteSet& missing() const noexcept;
+  [[nodiscard]] ByteSet lacking() const;
+  [[nodiscard]] std::uint64_t lacking_bytes() const noexcept;
   [[nodiscard]] const FetchReport& report() const noexcept { return report_; }
   // Adds a container whose leaves may be copied. Errors: those of open_seed. Requires: the stage is kHeader.
   [[nodiscard]] Status add_seed(std::unique_ptr<mapping::OsFile> file);
   // Copies leaves of a further container now. Errors: those of open_seed; io, no_space. Requires: the stage is
   // kPayload.
   [[nodiscard]] Status take_leaves_of(std::unique_ptr<mapping::OsFile> file);
+  // Looks in the seeds for the blocks of a block index that are missing. Errors: changed (it is the index of another
+  // state of the container), cancelled, io, no_space. Requires: the stage is kPayload.
+  [[nodiscard]] Status take_blocks_of(const BlockIndex& index, const Progress& progress,
+                                      const std::atomic<bool>* cancel);
   // Takes bytes of the source at `offset`. Goes on to the next stage when this one has all of its bytes.
   // Errors: checksum_mismatch (the bytes are not the container's, or not there at the source), those of parse_header,
   // parse_toc, check_trust and of `choose`; io, no_space.
@@ -67,6 +75,8 @@ class PartialFetch {
  private:
   PartialFetch(std::string target, std::uint64_t source_size, PartialFetchOptions options);
 
+  // Returns what the stage waits for: of the payload, whole leaves.
+  [[nodiscard]] const ByteSet& missing() const noexcept { return wanted_ ? wanted_->missing() : raw_; }
   [[nodiscard]] mapping::OsFile& file() noexcept { return pending_->file(); }
   [[nodiscard]] Trust trust() const noexcept { return {options_.trusted_keys, options_.minimum_generation}; }
   [[nodiscard]] Status advance();
@@ -90,9 +100,10 @@ class PartialFetch {
   bool resumed_ = false;
   FetchStage stage_ = FetchStage::kHeader;
   FetchReport report_;
-  ByteSet raw_;                     // missing bytes of the stages before the payload
-  std::vector<std::byte> first_;    // the first bytes of the source
-  bool second_copy_asked_ = false;  // the second copy of the table is wanted, with `metadata`
+  std::uint64_t whole_leaves_reused_ = 0;  // bytes of leaves of seeds, without those of blocks
+  ByteSet raw_;                            // missing bytes of the stages before the payload
+  std::vector<std::byte> first_;           // the first bytes of the source
+  bool second_copy_asked_ = false;         // the second copy of the table is wanted, with `metadata`
   std::optional<Header> header_;
   std::unique_ptr<OpenedToc> opened_;
   std::vector<SegmentLeaves> leaves_;  // the leaves that the chosen records need

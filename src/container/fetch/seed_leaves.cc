@@ -75,7 +75,7 @@ void LeafPlaces::find(const mapping::OsFile& file, const Toc& seed, std::uint32_
 Result<Seed> open_seed(std::unique_ptr<mapping::OsFile> file) {
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   FATCTX_ASSIGN(OpenedToc opened, read_growing(*file, identity, 0));
-  return Seed{std::move(file), std::move(opened.toc)};
+  return Seed{std::move(file), std::move(opened.toc), identity.size};
 }
 
 Result<std::uint64_t> take_from_seeds(const std::vector<Seed>& seeds, WantedLeaves& wanted) {

@@ -47,6 +47,7 @@ class LeafPlaces {
 struct Seed {
   std::unique_ptr<mapping::OsFile> file;
   Toc toc;
+  std::uint64_t size = 0;
 };
 
 // Opens a container as a seed. Errors: those of opening a file and of read_growing.

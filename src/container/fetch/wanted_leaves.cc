@@ -95,23 +95,69 @@ Status WantedLeaves::look_at_file(Wrong wrong) {
   return Done{};
 }
 
+ByteSet WantedLeaves::lacking() const {
+  ByteSet lacking = missing_;
+  for (const ByteRange& range : unproven_.ranges()) lacking.remove(range);
+  return lacking;
+}
+
 Status WantedLeaves::take(std::uint64_t offset, ByteView bytes) {
-  const std::uint64_t end = offset + bytes.size();
   std::optional<Error> first_error;
-  for (auto run = first_run_behind(offset); run != runs_.end() && run->in_file.offset < end; ++run) {
-    const ByteRange both = overlap(run->in_file, {offset, bytes.size()});
+  FATCTX_TRY(for_missing_leaves({offset, bytes.size()}, [&](const Run& run, std::uint64_t leaf) -> Status {
+    auto taken = take_leaf(run, leaf, offset, bytes);
+    if (taken.ok() || taken.error().code != ErrorCode::kChecksumMismatch) return taken;
+    if (!first_error) first_error = std::move(taken).error();
+    return Done{};
+  }));
+  if (first_error) return std::move(*first_error);
+  return Done{};
+}
+
+Status WantedLeaves::guess(std::uint64_t offset, ByteView bytes) {
+  return for_missing_leaves({offset, bytes.size()}, [&](const Run& run, std::uint64_t leaf) -> Status {
+    FATCTX_TRY(write_part(run, leaf));
+    const ByteRange range = overlap(in_file(run, leaf), {offset, bytes.size()});
+    ByteSet lacking;  // bytes that came are better than a guess
+    lacking.add(range);
+    for (const ByteRange& here : unproven_.within(range)) lacking.remove(here);
+    for (const ByteRange& one : lacking.ranges()) {
+      guessed_.add(one);
+      FATCTX_TRY(add_to_guesses(
+          run, leaf, one.offset,
+          bytes.subspan(static_cast<std::size_t>(one.offset - offset), static_cast<std::size_t>(one.size))));
+    }
+    return Done{};
+  });
+}
+
+// Writes the bytes of a leaf that came before its first guess.
+Status WantedLeaves::write_part(const Run& run, std::uint64_t leaf) {
+  const ByteRange range = in_file(run, leaf);
+  const auto part = parts_.find(range.offset);
+  if (part == parts_.end()) return Done{};
+  for (const ByteRange& here : part->second.here.ranges()) {
+    const std::size_t at = static_cast<std::size_t>(here.offset - range.offset);
+    FATCTX_TRY(
+        file_->write_at(here.offset, ByteView(part->second.bytes).subspan(at, static_cast<std::size_t>(here.size))));
+    unproven_.add(here);
+  }
+  parts_.erase(part);
+  return Done{};
+}
+
+// Calls `body` for each missing leaf that a range touches.
+template <typename Body>
+Status WantedLeaves::for_missing_leaves(ByteRange range, const Body& body) {
+  const std::uint64_t end = range.offset + range.size;
+  for (auto run = first_run_behind(range.offset); run != runs_.end() && run->in_file.offset < end; ++run) {
+    const ByteRange both = overlap(run->in_file, range);
     if (both.size == 0) continue;
     const std::uint64_t base = toc_->segments[run->segment].offset;
     const LeafRange touched = leaves_touched({both.offset - base, both.size});
     for (std::uint64_t leaf = touched.first; leaf < touched.end; ++leaf) {
-      if (!missing_.contains(in_file(*run, leaf).offset)) continue;
-      auto taken = take_leaf(*run, leaf, offset, bytes);
-      if (taken.ok()) continue;
-      if (taken.error().code != ErrorCode::kChecksumMismatch) return taken;
-      if (!first_error) first_error = std::move(taken).error();
+      if (missing_.contains(in_file(*run, leaf).offset)) FATCTX_TRY(body(*run, leaf));
     }
   }
-  if (first_error) return std::move(*first_error);
   return Done{};
 }
 
@@ -122,8 +168,11 @@ Status WantedLeaves::take_leaf(const Run& run, std::uint64_t leaf, std::uint64_t
       bytes.subspan(static_cast<std::size_t>(given.offset - offset), static_cast<std::size_t>(given.size));
   if (given == range) {
     parts_.erase(range.offset);
+    unproven_.remove(range);
+    guessed_.remove(range);
     return write_leaf(run, leaf, piece);
   }
+  if (!unproven_.within(range).empty()) return add_to_guesses(run, leaf, given.offset, piece);
   if (!parts_.contains(range.offset) && parts_.size() == kMostParts) drop_oldest_part();
   Part& part = parts_[range.offset];
   part.bytes.resize(static_cast<std::size_t>(range.size));
@@ -134,6 +183,25 @@ Status WantedLeaves::take_leaf(const Run& run, std::uint64_t leaf, std::uint64_t
   const std::vector<std::byte> whole = std::move(part.bytes);
   parts_.erase(range.offset);
   return write_leaf(run, leaf, whole);
+}
+
+// Writes bytes of a leaf that has guesses. If the complete leaf is wrong, a guess may be the cause: it is wanted again,
+// without an error.
+Status WantedLeaves::add_to_guesses(const Run& run, std::uint64_t leaf, std::uint64_t offset, ByteView bytes) {
+  const ByteRange range = in_file(run, leaf);
+  FATCTX_TRY(file_->write_at(offset, bytes));
+  unproven_.add({offset, bytes.size()});
+  const std::vector<ByteRange> here = unproven_.within(range);
+  if (here.size() != 1 || here.front() != range) return Done{};
+  unproven_.remove(range);
+  std::vector<std::byte> whole(static_cast<std::size_t>(range.size));
+  FATCTX_TRY(file_->read_at(range.offset, whole));
+  if (run.hashes.match(leaf, whole)) {
+    missing_.remove(range);
+    return Done{};
+  }
+  guessed_.remove(range);
+  return mapping::make_hole(*file_, range);
 }
 
 Status WantedLeaves::write_leaf(const Run& run, std::uint64_t leaf, ByteView bytes) {

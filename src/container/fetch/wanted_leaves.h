@@ -32,7 +32,11 @@ class WantedLeaves {
   [[nodiscard]] static Result<WantedLeaves> make(mapping::OsFile& file, const Toc& toc,
                                                  const std::vector<SegmentLeaves>& leaves, Proof proof = Proof::kAll);
 
+  // Returns the leaves that are not there, whole.
   [[nodiscard]] const ByteSet& missing() const noexcept { return missing_; }
+  // Returns their bytes that nobody has given or guessed.
+  [[nodiscard]] ByteSet lacking() const;
+  [[nodiscard]] std::uint64_t lacking_bytes() const noexcept { return missing_.bytes() - unproven_.bytes(); }
   // Returns the missing leaves, in the order of the file.
   [[nodiscard]] std::vector<WantedLeaf> missing_leaves() const;
   // Looks at what the file has already. Leaves that match are no longer missing.
@@ -42,6 +46,12 @@ class WantedLeaves {
   // Errors: checksum_mismatch (F26: bytes of a leaf are not the container's; all other leaves were taken), io,
   // no_space.
   [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
+  // Takes bytes that are probably those of the file at `offset`. In missing leaves they are written at once, and the
+  // leaf is complete when take() or guess() brings the rest. If it does not match then, it becomes a hole again, and is
+  // missing as a whole. Errors: io, no_space.
+  [[nodiscard]] Status guess(std::uint64_t offset, ByteView bytes);
+  // Returns how many bytes were guessed, without those that turned out wrong.
+  [[nodiscard]] std::uint64_t guessed_bytes() const noexcept { return guessed_.bytes(); }
 
  private:
   struct Run {
@@ -59,7 +69,11 @@ class WantedLeaves {
   WantedLeaves(mapping::OsFile& file, const Toc& toc) : file_(&file), toc_(&toc) {}
   [[nodiscard]] ByteRange in_file(const Run& run, std::uint64_t leaf) const noexcept;
   [[nodiscard]] std::vector<Run>::const_iterator first_run_behind(std::uint64_t offset) const noexcept;
+  template <typename Body>
+  [[nodiscard]] Status for_missing_leaves(ByteRange range, const Body& body);
   [[nodiscard]] Status take_leaf(const Run& run, std::uint64_t leaf, std::uint64_t offset, ByteView bytes);
+  [[nodiscard]] Status write_part(const Run& run, std::uint64_t leaf);
+  [[nodiscard]] Status add_to_guesses(const Run& run, std::uint64_t leaf, std::uint64_t offset, ByteView bytes);
   [[nodiscard]] Status write_leaf(const Run& run, std::uint64_t leaf, ByteView bytes);
   void drop_oldest_part();
 
@@ -67,6 +81,8 @@ class WantedLeaves {
   const Toc* toc_;
   std::vector<Run> runs_;                // in the order of the file
   ByteSet missing_;                      // whole leaves
+  ByteSet unproven_;                     // in the file: parts of missing leaves that have guessed bytes
+  ByteSet guessed_;                      // by guess(); also in leaves that were complete and right
   std::map<std::uint64_t, Part> parts_;  // by the offset of the leaf
   std::uint64_t clock_ = 0;
 };

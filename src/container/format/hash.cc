@@ -38,9 +38,11 @@ std::uint64_t slot_seed(const DiskUuid& uuid, std::uint8_t slot_index) noexcept 
   return XXH3_64bits(input.data(), input.size());
 }
 
-std::uint32_t name_hash(std::string_view name) noexcept {
-  return static_cast<std::uint32_t>(XXH3_64bits(name.data(), name.size()));
+std::uint32_t hash32(ByteView bytes) noexcept {
+  return static_cast<std::uint32_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
+
+std::uint32_t name_hash(std::string_view name) noexcept { return hash32(std::as_bytes(std::span(name))); }
 
 std::string uuid_text(const DiskUuid& uuid) {
   const std::string hex = to_hex(uuid);

@@ -16,7 +16,9 @@ namespace fatctx::container {
 // Returns the seed of a slot's page hash: XXH3-64 of the uuid followed by the slot index. So a slot that was copied to
 // another place, or from another file, does not match.
 [[nodiscard]] std::uint64_t slot_seed(const DiskUuid& uuid, std::uint8_t slot_index) noexcept;
-// Returns the hash under which a name index lists a name: the lowest 32 bits of XXH3-64.
+// Returns the lowest 32 bits of XXH3-64: for searches, whose finds are compared otherwise.
+[[nodiscard]] std::uint32_t hash32(ByteView bytes) noexcept;
+// Returns the hash under which a name index lists a name: its hash32.
 [[nodiscard]] std::uint32_t name_hash(std::string_view name) noexcept;
 
 // Returns 8-4-4-4-12 hexadecimal digits.

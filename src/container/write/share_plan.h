@@ -7,7 +7,7 @@
 
 namespace fatctx::container {
 
-// Of two ways to store records, the one that readers map less of must save this part of their bytes.
+// A way to store records of which readers can map less must save this part of their bytes.
 inline constexpr std::uint64_t kWorthARecipe = 64;
 
 // Stores a record as a search at any offset has found. `order`: its place among the records in the file. Returns the

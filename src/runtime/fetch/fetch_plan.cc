@@ -84,6 +84,7 @@ struct FetchPlan::Impl {
   std::string path;
   std::optional<Before> before;  // with `more`
   std::optional<container::PartialFetch> fetch;
+  std::uint64_t gap_bytes = 0;
 
   Result<std::vector<std::uint32_t>> choose(const container::OpenedToc& opened) const {
     const container::Toc& toc = opened.toc;
@@ -135,6 +136,7 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->options = std::move(options);
+  impl->gap_bytes = impl->options.gap_bytes;
   FetchOptions& given = impl->options;
   if (given.metadata && (given.all || given.more || !given.devices.empty() || given.machine)) {
     return Error{ErrorCode::kInvalidArgument, "metadata alone, and payload as well, cannot both be asked for"};
@@ -175,10 +177,10 @@ Result<FetchPlan> FetchPlan::begin(const std::string& path, std::uint64_t source
 FetchStage FetchPlan::stage() const noexcept { return impl_->fetch->stage(); }
 
 std::vector<ByteRange> FetchPlan::wanted() const {
-  return container::joined_over(impl_->fetch->missing().ranges(), impl_->options.gap_bytes);
+  return container::joined_over(impl_->fetch->lacking().ranges(), impl_->gap_bytes);
 }
 
-std::uint64_t FetchPlan::missing_bytes() const noexcept { return impl_->fetch->missing().bytes(); }
+std::uint64_t FetchPlan::missing_bytes() const noexcept { return impl_->fetch->lacking_bytes(); }
 Status FetchPlan::take(std::uint64_t offset, ByteView bytes) { return impl_->fetch->take(offset, bytes); }
 
 Status FetchPlan::use(const std::string& seed) {
@@ -191,6 +193,21 @@ Status FetchPlan::use(const std::string& seed) {
   if (!file.ok()) return in_context(std::move(file).error(), seed);
   auto taken = impl_->fetch->take_leaves_of(std::move(file).value());
   return taken.ok() ? std::move(taken) : Status(in_context(std::move(taken).error(), seed));
+}
+
+Status FetchPlan::use_blocks(const std::string& index, const Progress& progress, const std::atomic<bool>* cancel) {
+  // The bytes that blocks leave over are scattered, a block or two in one place.
+  constexpr std::uint64_t kGapBetweenBlocks = std::uint64_t{8} << 10U;
+  if (stage() != FetchStage::kPayload) {
+    return Error{ErrorCode::kOperationNotPermitted,
+                 fmt::format("{}: blocks are looked for in the stage \"payload\"; this is \"{}\"", impl_->path,
+                             fetch_stage_name(stage()))};
+  }
+  FATCTX_ASSIGN(const container::BlockIndex opened, container::BlockIndex::open(index));
+  auto taken = impl_->fetch->take_blocks_of(opened, progress, cancel);
+  if (!taken.ok()) return in_context(std::move(taken).error(), index);
+  impl_->gap_bytes = std::min(impl_->gap_bytes, kGapBetweenBlocks);
+  return Done{};
 }
 
 const FetchReport& FetchPlan::report() const noexcept { return impl_->fetch->report(); }

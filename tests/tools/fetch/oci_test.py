@@ -1,34 +1,22 @@
 """`fatctx push` and `fetch oci://...`: with Debian's registry, skopeo and oras, and with a registry that answers wrongly."""
 
 import base64
-import contextlib
 import hashlib
 import http.server
 import json
 import os
 import pathlib
-import shutil
-import socket
-import ssl
 import subprocess
 import threading
 import time
 import urllib.parse
-import urllib.request
 
 import jsonschema
 import pytest
+from debian_registry import needed, registry_in
 
 CONTAINER = "application/vnd.fatctx.container.v1"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
-
-
-def needed(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path=f"{pathlib.Path.home()}/go/bin")
-    if not found:
-        pytest.skip(f"{name} is not on this machine; scripts/apt-packages.txt has docker-registry and skopeo, "
-                    "and `go install oras.land/oras/cmd/oras@v1.2.3` makes oras")
-    return found
 
 
 def pack(fatctx, folder: pathlib.Path, name: str, weights: bytes, archs=("x86-64-v2", "x86-64-v3", "aarch64")) -> pathlib.Path:
@@ -44,42 +32,6 @@ def pack(fatctx, folder: pathlib.Path, name: str, weights: bytes, archs=("x86-64
 @pytest.fixture
 def container(fatctx, tmp_path) -> pathlib.Path:
     return pack(fatctx, tmp_path, "model.fatctx", os.urandom(4_000_000))
-
-
-@contextlib.contextmanager
-def registry_in(folder: pathlib.Path, tls: str = "", ca: pathlib.Path | None = None):
-    """Starts Debian's registry on loopback and gives its host. `tls`: words for its configuration."""
-    program = needed("docker-registry")
-    tmp_path = folder
-    trust = ssl.create_default_context(cafile=ca) if ca else None
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    (tmp_path / "registry.yml").write_text(
-        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/store}}}}\nhttp: {{addr: '127.0.0.1:{port}'{tls}}}\n")
-    with open(tmp_path / "registry.log", "wb") as log:
-        running = subprocess.Popen([program, "serve", "registry.yml"], cwd=tmp_path, stdout=log, stderr=log)
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(f"http{'s' if trust else ''}://127.0.0.1:{port}/v2/", timeout=1, context=trust).close()
-            break
-        except OSError:
-            time.sleep(0.05)
-    else:
-        running.kill()
-        pytest.fail((tmp_path / "registry.log").read_text())
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        running.terminate()
-        running.wait()
-
-
-@pytest.fixture
-def registry(tmp_path):
-    """Debian's registry on loopback: its host."""
-    with registry_in(tmp_path) as host:
-        yield host
 
 
 def told(run) -> dict:

@@ -4,12 +4,9 @@ of an SDK update."""
 import json
 import pathlib
 import random
-import sys
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-import update_file  # noqa: E402
+import update_file
 
 PIECES = 300
 
