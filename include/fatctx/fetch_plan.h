@@ -88,11 +88,13 @@ class FetchPlan {
   // for example. Errors: operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space,
   // io.
   [[nodiscard]] Status use(const std::string& seed);
-  // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h).
-  // Afterwards wanted() joins ranges with at most 8 KiB between them. The index needs no trust: each leaf must match,
-  // or is wanted again. `progress`: bytes of the seeds. `cancel`: true: stop with `cancelled`.
+  // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h). If it
+  // finds some, wanted() joins ranges with at most 8 KiB between them, more if there would be over 4,096 ranges, and
+  // never more than `gap_bytes`. The index needs no trust: each leaf must match, or is wanted again. `progress`: bytes
+  // of the seeds. `cancel`: true: stop with `cancelled`. After an error, bytes that were found are kept.
   //
-  // Time: linear in the size of the seeds. Memory: 20 bytes for each block that is missing, and 33 MiB at most.
+  // Time: linear in the size of the seeds. Memory: 20 bytes for each block that is missing, 100 for each place in which
+  // blocks were found, and 33 MiB.
   // Errors: operation_not_permitted (the stage is not payload), changed (it is the index of another container or
   // generation), bad_magic, unsupported, malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (of the
   // index), not_found, cancelled, no_space, io.

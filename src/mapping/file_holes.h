@@ -13,6 +13,9 @@ namespace fatctx::mapping {
 // should be there, and zeros that were written are no hole.
 [[nodiscard]] std::vector<ByteRange> holes_of(const OsFile& file, ByteRange range);
 
+// Makes the range a hole if the filesystem can, and returns whether it could.
+[[nodiscard]] bool punch_hole(OsFile& file, ByteRange range) noexcept;
+
 // Makes the range zeros again, as a hole if the filesystem can. Errors: no_space, io.
 [[nodiscard]] Status make_hole(OsFile& file, ByteRange range);
 

@@ -32,13 +32,14 @@ std::vector<ByteRange> holes_of(const OsFile& file, ByteRange range) {
   return holes;
 }
 
-Status make_hole(OsFile& file, ByteRange range) {
+bool punch_hole(OsFile& file, ByteRange range) noexcept {
   constexpr int kHole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const auto offset = static_cast<off_t>(file.base() + range.offset);
-  if (file.descriptor() >= 0 && ::fallocate(file.descriptor(), kHole, offset, static_cast<off_t>(range.size)) == 0) {
-    return Done{};
-  }
-  return write_zeros(file, range);
+  return file.descriptor() >= 0 && ::fallocate(file.descriptor(), kHole, offset, static_cast<off_t>(range.size)) == 0;
+}
+
+Status make_hole(OsFile& file, ByteRange range) {
+  return punch_hole(file, range) ? Status(Done{}) : write_zeros(file, range);
 }
 
 }  // namespace fatctx::mapping

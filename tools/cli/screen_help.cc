@@ -12,7 +12,8 @@
 namespace fatctx::tools {
 namespace {
 
-constexpr std::size_t kOptionColumn = 30;  // column of an option's explanation in --help
+constexpr std::size_t kOptionColumn = 30;    // column of an option's explanation in --help
+constexpr std::size_t kExampleColumns = 70;  // of an example behind its title
 
 // A formatter that prints help for one screen: purpose, synopsis, options, examples, where to read more.
 class ScreenFormatter : public CLI::FormatterBase {
@@ -38,8 +39,9 @@ class ScreenFormatter : public CLI::FormatterBase {
     }
     if (!positionals.empty()) out += "\n" + positionals;
     if (!options.empty()) out += "\nOptions:\n" + options;
-    if (help_.examples.size() == 1) out += fmt::format("\nExample: {}\n", help_.examples.front());
-    if (help_.examples.size() > 1) out += fmt::format("\nExamples:\n  {}\n", fmt::join(help_.examples, "\n  "));
+    const std::string examples = fmt::format("{}", fmt::join(help_.examples, "\n  "));
+    const bool one_line = help_.examples.size() == 1 && examples.size() < kExampleColumns;
+    if (!examples.empty()) out += (one_line ? "\nExample: " : "\nExamples:\n  ") + examples + "\n";
     if (!help_.more.empty()) out += "\nMore: " + help_.more + "\n";
     return out;
   }

@@ -1,5 +1,7 @@
 #include "tools/fetch/beside_source.h"
 
+#include <algorithm>
+#include <memory>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,12 +13,14 @@
 #include "tools/fetch/temporary_file.h"
 #include "tools/source/oci_manifest.h"
 #include "tools/source/oci_source.h"
+#include "tools/source/temporary_folder.h"
 
 namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kWorthARequest = std::uint64_t{128} << 10U;
-constexpr std::uint64_t kBytesOfABlockIndex = 128;  // of the container, for one of the index
+constexpr std::uint64_t kBytesOfAKey = 128;  // of the container: blocks are no smaller
+constexpr std::uint64_t kMostOfABlockIndex = std::uint64_t{32} << 20U;
 
 struct Found {
   std::string name;  // empty: none that costs less
@@ -85,10 +89,10 @@ Status take_update(FetchPlan& plan, const BesideSource& beside, const Found& fou
   return plan.use(path);
 }
 
-Status take_blocks(FetchPlan& plan, const BesideSource& beside, const Found& found, const HttpOptions& http,
-                   UsedBeside& used) {
+Status take_blocks(FetchPlan& plan, const Found& found, const HttpOptions& http, UsedBeside& used) {
   TemporaryFile copy;
-  FATCTX_ASSIGN(const std::string index, brought(found, beside.out + ".index", copy, http, used));
+  FATCTX_ASSIGN(const std::shared_ptr<std::string> folder, temporary_folder());
+  FATCTX_ASSIGN(const std::string index, brought(found, *folder + "/index", copy, http, used));
   ProgressLine line("look for blocks");
   return plan.use_blocks(index, line.callback(), http.cancel);
 }
@@ -101,21 +105,23 @@ void note_unused(std::string_view what, const Found& found, const Error& error) 
 
 void take_from_beside(FetchPlan& plan, const BesideSource& beside, const HttpOptions& http, UsedBeside& used) {
   if (plan.stage() != FetchStage::kPayload || beside.olds.empty() || plan.missing_bytes() <= kWorthARequest) return;
-  const Found update = find_update(beside, plan.missing_bytes(), http, used);
+  const std::uint64_t missing = plan.missing_bytes();
+  const Found update = find_update(beside, missing, http, used);
   if (!update.name.empty()) {
     const Status taken = beside.dry_run ? Status(Done{}) : take_update(plan, beside, update, http, used);
-    if (taken.ok()) {
+    if (!taken.ok()) {
+      note_unused("update", update, taken.error());
+    } else if (beside.dry_run || plan.missing_bytes() < missing) {
       used.update = update.name;
       used.update_bytes = update.size;
-      return;
     }
-    note_unused("update", update, taken.error());
-    if (plan.stage() != FetchStage::kPayload) return;
+    if (plan.stage() != FetchStage::kPayload || !used.update.empty()) return;
   }
-  if (plan.report().source_bytes / kBytesOfABlockIndex >= plan.missing_bytes() / 2) return;
+  const std::uint64_t size = std::min(plan.report().source_bytes / kBytesOfAKey, kMostOfABlockIndex);
+  if (size >= plan.missing_bytes() / 2) return;
   const Found index = find_index(beside, plan.missing_bytes(), http, used);
   if (index.name.empty()) return;
-  const Status taken = take_blocks(plan, beside, index, http, used);
+  const Status taken = take_blocks(plan, index, http, used);
   if (!taken.ok()) return note_unused("block index", index, taken.error());
   used.index = index.name;
   used.index_bytes = index.size;

@@ -18,7 +18,7 @@ struct BesideSource {
   const std::string& source;
   const std::string& out;                // temporary files have its name and a suffix
   const std::vector<std::string>& olds;  // containers that are here
-  bool dry_run = false;                  // an update is only looked for
+  bool dry_run = false;                  // an update is only looked for; an index is used, to know the rest
 };
 
 // The files that brought bytes, or would.
@@ -30,9 +30,9 @@ struct UsedBeside {
   std::uint64_t requests = 0;
 };
 
-// Uses what costs least: an update from one of the old files if there is one that is smaller than the missing bytes,
-// else the block index if it is smaller than half of them, else nothing. Whatever fails is a note: the leaves come from
-// the source then. Nothing is believed: the plan checks every leaf.
+// Uses an update from one of the old files if there is one that is smaller than the missing bytes, else the block index
+// if it is smaller than half of them. Whatever fails is a note: the leaves come from the source then. Nothing is
+// believed: the plan checks every leaf.
 void take_from_beside(FetchPlan& plan, const BesideSource& beside, const HttpOptions& http, UsedBeside& used);
 
 }  // namespace fatctx::tools

@@ -128,7 +128,12 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   };
   auto run = run_plan(plan, *source.value(), FetchStage::kPayload, progressed);
   if (run.ok()) {
-    take_from_beside(plan, {flags.source, flags.out, seeds, fetched.dry_run}, http, fetched.beside);
+    if (!fetched.whole_file) {
+      take_from_beside(plan, {flags.source, flags.out, seeds, fetched.dry_run}, http, fetched.beside);
+    }
+    if (http.cancel != nullptr && http.cancel->load()) {
+      return Error{ErrorCode::kCancelled, "the fetch was cancelled; what came is kept, fetch again to go on"};
+    }
     run = run_plan(plan, *source.value(), flags.dry_run ? FetchStage::kPayload : FetchStage::kDone, progressed);
   }
   if (!run.ok()) {

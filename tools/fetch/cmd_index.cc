@@ -61,7 +61,7 @@ Result<ExitCode> run_index(const IndexFlags& flags) {
 void add_index(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<IndexFlags>();
   CLI::App* command = describe(app, "index",
-                               {.purpose = "Index the blocks of a container, so that any old file saves a fetch bytes",
+                               {.purpose = "Index the blocks of a container, so that a fetch can use any old file",
                                 .synopsis = "fatctx index FILE [-o INDEX] [options]",
                                 .examples = {"fatctx index model.fatctx"},
                                 .more = "docs/cli/fetch.md, docs/delivery.md"});

@@ -48,7 +48,7 @@ struct Pushed {
   std::uint64_t sent_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;
-  std::shared_ptr<const Pushed> index = {};  // beside the container; null: none
+  std::shared_ptr<Pushed> index = {};  // beside the container; null: none
 
   [[nodiscard]] std::string subject() const {
     return manifest.subject.empty() ? "" : "sha256:" + manifest.subject.front().sha256;
@@ -122,23 +122,20 @@ Status send(OciRegistry& registry, const PushFlags& flags, Pushed& pushed) {
   return registry.add_referrer_by_tag(manifest.subject.front().sha256, itself);
 }
 
-// Makes the block index of the container that was pushed, and publishes it beside it.
-Result<Pushed> push_index(OciRegistry& registry, const PushFlags& flags, const HttpOptions& http,
-                          const Pushed& container) {
-  FATCTX_ASSIGN(const std::shared_ptr<std::string> folder, temporary_folder());
+// Makes the block index of a container. `folder`: for the index until it is sent.
+Result<Pushed> index_to_push(const std::string& folder, const PushFlags& flags, const HttpOptions& http,
+                             const Pushed& container) {
   const std::string title = title_of_path(flags.file) + std::string(kBlockIndexSuffix);
   ProgressLine line("index");
   FATCTX_ASSIGN(const BlockIndexReport report,
-                make_block_index(flags.file, *folder + "/index", {.progress = line.callback(), .cancel = http.cancel}));
+                make_block_index(flags.file, folder + "/index", {.progress = line.callback(), .cancel = http.cancel}));
   const std::string generation = std::to_string(report.generation);
   if (annotation(container.manifest.annotations, kUuidAnnotation) != report.uuid ||
       annotation(container.manifest.annotations, kGenerationAnnotation) != generation) {
-    return Error{ErrorCode::kChanged, fmt::format("{}: it changed while it was pushed; push it again", flags.file)};
+    return Error{ErrorCode::kChanged, fmt::format("{}: it changed while it was read; push it again", flags.file)};
   }
   FATCTX_ASSIGN(Artifact artifact, index_artifact(report.path, title, report, container.text, http));
-  Pushed pushed = to_push(container.reference, std::move(artifact));
-  FATCTX_TRY(send(registry, flags, pushed));
-  return pushed;
+  return to_push(container.reference, std::move(artifact));
 }
 
 Result<Pushed> push(const PushFlags& flags, const HttpOptions& http) {
@@ -159,13 +156,15 @@ Result<Pushed> push(const PushFlags& flags, const HttpOptions& http) {
     FATCTX_ASSIGN(artifact, container_artifact(flags.file, flags.layers == "parts", http));
   }
   Pushed pushed = to_push(reference, std::move(artifact));
-  auto sent = send(registry, flags, pushed);
-  if (!sent.ok()) return in_context(std::move(sent).error(), flags.reference);
-  if (flags.index) {
-    auto index = push_index(registry, flags, http, pushed);
-    if (!index.ok()) return in_context(std::move(index).error(), flags.reference);
-    pushed.index = std::make_shared<const Pushed>(std::move(index).value());
+  std::shared_ptr<std::string> folder;
+  if (flags.index) {  // first: what fails here leaves the registry as it was
+    FATCTX_ASSIGN(folder, temporary_folder());
+    FATCTX_ASSIGN(Pushed index, index_to_push(*folder, flags, http, pushed));
+    pushed.index = std::make_shared<Pushed>(std::move(index));
   }
+  auto sent = send(registry, flags, pushed);
+  if (sent.ok() && pushed.index) sent = send(registry, flags, *pushed.index);
+  if (!sent.ok()) return in_context(std::move(sent).error(), flags.reference);
   pushed.requests = registry.requests();
   return pushed;
 }
@@ -253,8 +252,7 @@ void add_push(CLI::App& app, Outcome& outcome) {
   command->add_option("--update", flags->update, "Publish this update beside the container at the reference")
       ->excludes("--layers")
       ->type_name("UPDATE");
-  command->add_flag("--index", flags->index, "Publish its block index as well, for devices with any old file")
-      ->excludes("--update");
+  command->add_flag("--index", flags->index, "Publish the container's block index as well")->excludes("--update");
   command->add_option("--chunk-size", flags->chunk_bytes, "Most bytes a request; default: one request a blob")
       ->transform(CLI::AsSizeValue(false))
       ->transform(size_number())

@@ -80,11 +80,13 @@ FATCTX_API int32_t fatctx_fetch_plan_wanted(fatctx_fetch_plan plan, fatctx_file_
 FATCTX_API int32_t fatctx_fetch_plan_take(fatctx_fetch_plan plan, uint64_t offset, const void* bytes, uint64_t size,
                                           fatctx_error* error);
 // Uses a file that is here. It copies equal leaves of a container, as of the seeds: of one that an update made, for
-// example. By the block index of the source (`fatctx index` makes it), blocks are looked for in the seeds, at any
-// offset; then wanted ranges are joined over at most 8 KiB. Neither file needs trust: each leaf must match, or is
-// wanted again. Time: linear in the size of the container, or of the seeds. Errors: operation_not_permitted (the stage
-// is not FATCTX_FETCH_PAYLOAD), changed (it is the index of another state of
-//         a container), not_found, those of fatctx_container_open, no_space, io.
+// example. By the block index of the source (`fatctx index` makes it), it looks for blocks in the seeds, at any offset.
+// If it finds some, it joins wanted ranges over at most 8 KiB, and over more only if there would be over 4,096 ranges.
+// Neither file needs trust: each leaf must match, or is wanted again. Time: linear in the size of the container, or of
+// the seeds.
+// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (it is the index of another state),
+//         malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (a bad index), not_found, those of
+//         fatctx_container_open, no_space, io.
 FATCTX_API int32_t fatctx_fetch_plan_use(fatctx_fetch_plan plan, const char* path, fatctx_error* error);
 FATCTX_API int32_t fatctx_fetch_plan_report(fatctx_fetch_plan plan, fatctx_fetch_report* report, fatctx_error* error);
 // Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.

@@ -47,6 +47,7 @@ class WantedBlocks::Run {
 WantedBlocks::WantedBlocks(const BlockIndex& index, const ByteSet& missing)
     : block_log2_(index.block_log2()), rolling_(std::size_t{1} << index.block_log2()) {
   const std::uint64_t size = std::uint64_t{1} << block_log2_;
+  wanted_.reserve(static_cast<std::size_t>(missing.bytes() >> block_log2_));
   for (const ByteRange& range : missing.ranges()) {
     const std::uint64_t first = (range.offset + size - 1) >> block_log2_;
     const std::uint64_t end = std::min<std::uint64_t>((range.offset + range.size) >> block_log2_, index.keys().size());
@@ -69,9 +70,12 @@ WantedBlocks::WantedBlocks(const BlockIndex& index, const ByteSet& missing)
 
 // Returns whether the container has such a block, wanted or found before.
 Result<bool> WantedBlocks::take_if_wanted(std::uint32_t rolling, ByteView block, Run& run) {
-  const std::uint64_t key = std::uint64_t{rolling} << 32U | hash32(block);
-  auto at = std::lower_bound(wanted_.begin(), wanted_.end(), key,
-                             [](const Wanted& one, std::uint64_t wanted) { return one.key < wanted; });
+  const auto less = [](const Wanted& one, std::uint64_t wanted) { return one.key < wanted; };
+  const std::uint64_t least = std::uint64_t{rolling} << 32U;
+  auto at = std::lower_bound(wanted_.begin(), wanted_.end(), least, less);
+  if (at == wanted_.end() || at->key >> 32U != rolling) return false;  // as mostly: without hashing the block
+  const std::uint64_t key = least | hash32(block);
+  at = std::lower_bound(at, wanted_.end(), key, less);
   if (at == wanted_.end() || at->key != key) return false;
   if (at->found) return true;
   for (; at != wanted_.end() && at->key == key; ++at) {
@@ -83,14 +87,13 @@ Result<bool> WantedBlocks::take_if_wanted(std::uint32_t rolling, ByteView block,
 }
 
 Status WantedBlocks::find_in(const mapping::OsFile& file, std::uint64_t size, const Found& found,
-                             const std::atomic<bool>* cancel, WorkProgress& progress) {
+                             WorkProgress& progress) {
   const std::size_t block = std::size_t{1} << block_log2_;
   Run run(found, block_log2_);
   std::vector<std::byte> bytes;  // of the file, from `first` on; blocks may begin up to its end less a block
   std::uint64_t first = 0;
   std::size_t at = 0;
   while (left_ != 0) {
-    if (cancel != nullptr && cancel->load()) return Error{ErrorCode::kCancelled, "it was cancelled"};
     bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
     first += at;
     at = 0;
@@ -102,8 +105,9 @@ Status WantedBlocks::find_in(const mapping::OsFile& file, std::uint64_t size, co
     if (bytes.size() < block) continue;
 
     std::uint32_t rolling = RollingHash::of(ByteView(bytes).first(block));
+    std::uint32_t refused = ~rolling;  // of the place before: in a run of one byte, all places have one hash
     while (true) {
-      if (may_be(rolling)) {
+      if (rolling != refused && may_be(rolling)) {
         FATCTX_ASSIGN(const bool skip, take_if_wanted(rolling, ByteView(bytes).subspan(at, block), run));
         if (skip) {
           at += block;
@@ -111,6 +115,7 @@ Status WantedBlocks::find_in(const mapping::OsFile& file, std::uint64_t size, co
           rolling = RollingHash::of(ByteView(bytes).subspan(at, block));
           continue;
         }
+        refused = rolling;
       }
       if (at + block == bytes.size()) {
         ++at;  // this place was looked at

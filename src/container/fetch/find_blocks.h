@@ -1,7 +1,6 @@
 // Finds blocks of a container, by its block index, at any offset of files that are here.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,7 +16,7 @@
 namespace fatctx::container {
 
 // The blocks of a container that somebody lacks, without those that were found.
-// Memory: 12 bytes for each block, and 1 MiB.
+// Memory: 20 bytes for each block, and 1 MiB.
 class WantedBlocks {
  public:
   // Takes bytes that are probably those of the container at `offset`: the keys of their blocks are equal.
@@ -28,9 +27,9 @@ class WantedBlocks {
 
   [[nodiscard]] bool empty() const noexcept { return left_ == 0; }
   // Reads all of a file, as far as it can be read, or until nothing is wanted any more. Each block is found once.
-  // Time: linear in `size`, whatever the index says. Errors: those of `found`; cancelled.
+  // Time: linear in `size`; at worst it hashes a block for each byte. Errors: those of `found`; cancelled.
   [[nodiscard]] Status find_in(const mapping::OsFile& file, std::uint64_t size, const Found& found,
-                               const std::atomic<bool>* cancel, WorkProgress& progress);
+                               WorkProgress& progress);
 
  private:
   struct Wanted {

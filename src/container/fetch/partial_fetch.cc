@@ -97,18 +97,19 @@ Status PartialFetch::take_blocks_of(const BlockIndex& index, const Progress& pro
                                     const std::atomic<bool>* cancel) {
   const ContainerName name = name_of(opened_->header);
   if (index.of() != name) {
-    return Error{ErrorCode::kChanged, fmt::format("this is the block index of {}, and the source is {}",
-                                                  text_of(index.of()), text_of(name))};
+    const bool same_name = text_of(index.of()) == text_of(name);
+    return Error{ErrorCode::kChanged,
+                 fmt::format("this is the block index of {}, and the source is {}", text_of(index.of()),
+                             same_name ? "the same with another table of contents" : text_of(name))};
   }
   WantedBlocks wanted(index, wanted_->missing());
-  WorkProgress work(progress);
+  WorkProgress work(progress, cancel);
   std::uint64_t all = 0;
   for (const Seed& seed : seeds_) all += seed.size;
   work.begin(all);
   for (const Seed& seed : seeds_) {
     FATCTX_TRY(wanted.find_in(
-        *seed.file, seed.size, [this](std::uint64_t at, ByteView bytes) { return wanted_->guess(at, bytes); }, cancel,
-        work));
+        *seed.file, seed.size, [this](std::uint64_t at, ByteView bytes) { return wanted_->guess(at, bytes); }, work));
   }
   return advance();
 }

@@ -62,6 +62,8 @@ class PartialFetch {
   // state of the container), cancelled, io, no_space. Requires: the stage is kPayload.
   [[nodiscard]] Status take_blocks_of(const BlockIndex& index, const Progress& progress,
                                       const std::atomic<bool>* cancel);
+  // Returns how many bytes of blocks it has, without those that turned out wrong.
+  [[nodiscard]] std::uint64_t guessed_bytes() const noexcept { return wanted_ ? wanted_->guessed_bytes() : 0; }
   // Takes bytes of the source at `offset`. Goes on to the next stage when this one has all of its bytes.
   // Errors: checksum_mismatch (the bytes are not the container's, or not there at the source), those of parse_header,
   // parse_toc, check_trust and of `choose`; io, no_space.

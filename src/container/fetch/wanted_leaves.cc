@@ -87,8 +87,12 @@ Status WantedLeaves::look_at_file(Wrong wrong) {
       FATCTX_TRY(file_->read_at(range.offset, into));
       if (run.hashes.match(leaf, into)) {
         missing_.remove(range);
-      } else if (wrong == Wrong::kMakeHole && !all_zero(into)) {
-        FATCTX_TRY(mapping::make_hole(*file_, range));
+      } else if (wrong == Wrong::kMakeHole) {
+        if (!all_zero(into)) {
+          FATCTX_TRY(mapping::make_hole(*file_, range));
+        } else {
+          (void)mapping::punch_hole(*file_, range);  // zeros that were written pass for present
+        }
       }
     }
   }
@@ -172,7 +176,10 @@ Status WantedLeaves::take_leaf(const Run& run, std::uint64_t leaf, std::uint64_t
     guessed_.remove(range);
     return write_leaf(run, leaf, piece);
   }
-  if (!unproven_.within(range).empty()) return add_to_guesses(run, leaf, given.offset, piece);
+  if (!unproven_.within(range).empty()) {
+    guessed_.remove(given);
+    return add_to_guesses(run, leaf, given.offset, piece);
+  }
   if (!parts_.contains(range.offset) && parts_.size() == kMostParts) drop_oldest_part();
   Part& part = parts_[range.offset];
   part.bytes.resize(static_cast<std::size_t>(range.size));

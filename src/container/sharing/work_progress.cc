@@ -31,6 +31,9 @@ Status WorkProgress::add_little(std::uint64_t bytes) {
 Status WorkProgress::add(std::uint64_t bytes) {
   const std::uint64_t done = done_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (stopped_.load(std::memory_order_relaxed)) return stopped();
+  if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) {
+    return Error{ErrorCode::kCancelled, "it was cancelled"};
+  }
   if (!progress_ || std::this_thread::get_id() != caller_) return Done{};
   const std::uint64_t total = total_.load(std::memory_order_relaxed);
   try {

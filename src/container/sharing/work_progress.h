@@ -11,11 +11,13 @@
 
 namespace fatctx::container {
 
-// A counter that several threads add to. Ownership: borrows the callback. Must be constructed on the thread that may
-// run the callback. Threads: every member from any number.
+// A counter that several threads add to. Ownership: borrows the callback and the flag. Must be constructed on the
+// thread that may run the callback. Threads: every member from any number.
 class WorkProgress {
  public:
-  explicit WorkProgress(const Progress& progress) : progress_(progress), caller_(std::this_thread::get_id()) {}
+  // `cancel`: null, or true to stop.
+  explicit WorkProgress(const Progress& progress, const std::atomic<bool>* cancel = nullptr)
+      : progress_(progress), cancel_(cancel), caller_(std::this_thread::get_id()) {}
   WorkProgress(const WorkProgress&) = delete;
   WorkProgress& operator=(const WorkProgress&) = delete;
 
@@ -23,7 +25,7 @@ class WorkProgress {
   // Begins another pass over bytes: the count starts at 0. No other thread may add meanwhile.
   void begin(std::uint64_t total_bytes) noexcept;
   // Counts bytes, and runs the callback if this is the caller's thread. Passes on exceptions of the callback.
-  // Errors: cancelled, on every thread once the callback has thrown.
+  // Errors: cancelled: by `cancel`, or because the callback has thrown.
   [[nodiscard]] Status add(std::uint64_t bytes);
   // The same for many small amounts: runs the callback once for each MiB, and at the total.
   [[nodiscard]] Status add_little(std::uint64_t bytes);
@@ -32,6 +34,7 @@ class WorkProgress {
 
  private:
   const Progress& progress_;
+  const std::atomic<bool>* const cancel_;
   const std::thread::id caller_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::uint64_t> total_{0};

@@ -62,13 +62,13 @@ Status BlockIndex::read(const mapping::OsFile& file) {
   }
   of_ = header.of;
   block_log2_ = header.block_log2;
-  if (header.reserved != 0 || block_log2_ < kLeastBlockLog2 || block_log2_ > kMostBlockLog2) {
+  if (of_.size == 0 || block_log2_for(of_.size) > kMostBlockLog2) {
+    return Error{ErrorCode::kLimitExceeded, "the block index is of a container that is too large for one"};
+  }
+  if (header.reserved != 0 || block_log2_ != block_log2_for(of_.size)) {
     return Error{ErrorCode::kMalformed, "the header of the block index has values that no writer writes"};
   }
   const std::uint64_t count = of_.size >> block_log2_;
-  if (of_.size == 0 || of_.size > kMaxFileSize || count > kMostBlocks) {
-    return Error{ErrorCode::kLimitExceeded, fmt::format("the block index has more than {} blocks", kMostBlocks)};
-  }
   const std::uint64_t keys_end = sizeof(header) + count * sizeof(BlockKey);
   const std::uint64_t end = keys_end + sizeof(DiskHash);
   if (identity.size < end) {

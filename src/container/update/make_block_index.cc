@@ -41,8 +41,7 @@ class IndexWriter {
   std::uint64_t at_ = 0;
 };
 
-Status write_keys(const ContainerFile& container, unsigned block_log2, IndexWriter& writer,
-                  const MakeBlockIndexOptions& options, WorkProgress& progress) {
+Status write_keys(const ContainerFile& container, unsigned block_log2, IndexWriter& writer, WorkProgress& progress) {
   const std::uint64_t size = container.name().size;
   const std::uint64_t blocks_end = size >> block_log2 << block_log2;
   const std::size_t block = std::size_t{1} << block_log2;
@@ -50,7 +49,6 @@ Status write_keys(const ContainerFile& container, unsigned block_log2, IndexWrit
   std::vector<BlockKey> keys;
   progress.begin(blocks_end);
   for (std::uint64_t at = 0; at < blocks_end; at += bytes.size()) {
-    if (options.cancel != nullptr && options.cancel->load()) return Error{ErrorCode::kCancelled, "it was cancelled"};
     bytes.resize(static_cast<std::size_t>(std::min(kBytesAtOnce, blocks_end - at)));
     FATCTX_TRY(container.file->read_at(at, bytes));
     keys.clear();
@@ -75,7 +73,7 @@ Result<BlockIndexReport> make_block_index(const std::string& container_path, con
   FATCTX_ASSIGN(const mapping::FileIdentity before, container.file->identity());
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(target, options.overwrite));
-  WorkProgress progress(options.progress);
+  WorkProgress progress(options.progress, options.cancel);
   FATCTX_TRY(check_payload(container, Absent::kRefused, sharing::thread_count(options.threads), progress));
 
   IndexWriter writer(pending->file());
@@ -85,7 +83,7 @@ Result<BlockIndexReport> make_block_index(const std::string& container_path, con
                                 .reserved = 0,
                                 .of = name};
   FATCTX_TRY(writer.write(std::as_bytes(std::span(&header, 1))));
-  auto written = write_keys(container, block_log2, writer, options, progress);
+  auto written = write_keys(container, block_log2, writer, progress);
   if (!written.ok()) return in_context(std::move(written).error(), container_path);
   FATCTX_TRY(writer.write(writer.hash()));
   FATCTX_ASSIGN(const mapping::FileIdentity now, container.file->identity());

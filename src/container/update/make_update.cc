@@ -28,7 +28,7 @@ namespace {
 
 class UpdateMaker {
  public:
-  UpdateMaker(const MakeUpdateOptions& options) : options_(options), progress_(options.progress) {}
+  UpdateMaker(const MakeUpdateOptions& options) : options_(options), progress_(options.progress, options.cancel) {}
 
   Status open(std::span<const std::string> old, const std::string& newer) {
     if (old.empty() || old.size() > kMaxOldFiles) {

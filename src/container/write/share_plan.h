@@ -7,7 +7,7 @@
 
 namespace fatctx::container {
 
-// A way to store records of which readers can map less must save this part of their bytes.
+// A form of which readers can map less must save this part of the bytes.
 inline constexpr std::uint64_t kWorthARecipe = 64;
 
 // Stores a record as a search at any offset has found. `order`: its place among the records in the file. Returns the

@@ -86,6 +86,18 @@ struct FetchPlan::Impl {
   std::optional<container::PartialFetch> fetch;
   std::uint64_t gap_bytes = 0;
 
+  // The bytes that blocks leave over are scattered, a block or two in one place. Takes the smallest gap with which
+  // requests do not become too many, and none above the caller's.
+  void narrow_gap() {
+    constexpr std::uint64_t kLeastGap = std::uint64_t{8} << 10U;
+    constexpr std::size_t kMostRanges = 4096;  // half a minute of requests of 30 ms, four at a time
+    if (fetch->guessed_bytes() == 0) return;
+    const std::vector<ByteRange> lacking = fetch->lacking().ranges();
+    std::uint64_t gap = std::min(options.gap_bytes, kLeastGap);
+    while (gap < options.gap_bytes && container::joined_over(lacking, gap).size() > kMostRanges) gap *= 2;
+    gap_bytes = std::min(gap, options.gap_bytes);
+  }
+
   Result<std::vector<std::uint32_t>> choose(const container::OpenedToc& opened) const {
     const container::Toc& toc = opened.toc;
     std::vector<std::uint32_t> ids;
@@ -196,8 +208,6 @@ Status FetchPlan::use(const std::string& seed) {
 }
 
 Status FetchPlan::use_blocks(const std::string& index, const Progress& progress, const std::atomic<bool>* cancel) {
-  // The bytes that blocks leave over are scattered, a block or two in one place.
-  constexpr std::uint64_t kGapBetweenBlocks = std::uint64_t{8} << 10U;
   if (stage() != FetchStage::kPayload) {
     return Error{ErrorCode::kOperationNotPermitted,
                  fmt::format("{}: blocks are looked for in the stage \"payload\"; this is \"{}\"", impl_->path,
@@ -205,9 +215,8 @@ Status FetchPlan::use_blocks(const std::string& index, const Progress& progress,
   }
   FATCTX_ASSIGN(const container::BlockIndex opened, container::BlockIndex::open(index));
   auto taken = impl_->fetch->take_blocks_of(opened, progress, cancel);
-  if (!taken.ok()) return in_context(std::move(taken).error(), index);
-  impl_->gap_bytes = std::min(impl_->gap_bytes, kGapBetweenBlocks);
-  return Done{};
+  impl_->narrow_gap();  // after an error, too: found bytes are not fetched
+  return taken.ok() ? std::move(taken) : Status(in_context(std::move(taken).error(), index));
 }
 
 const FetchReport& FetchPlan::report() const noexcept { return impl_->fetch->report(); }

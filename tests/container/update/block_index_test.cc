@@ -126,11 +126,11 @@ TEST_F(BlockIndexes, AreRefusedWithTheReason) {
   EXPECT_TRUE(refused(ErrorCode::kUnsupported, [](BlockIndexHeader& header) { header.version = 2; }));
   EXPECT_TRUE(refused(ErrorCode::kMalformed, [](BlockIndexHeader& header) { header.reserved = 1; }));
   EXPECT_TRUE(refused(ErrorCode::kMalformed, [](BlockIndexHeader& header) { header.block_log2 = 9; }));
-  EXPECT_TRUE(refused(ErrorCode::kMalformed, [](BlockIndexHeader& header) { header.block_log2 = 17; }));
+  EXPECT_TRUE(refused(ErrorCode::kMalformed, [](BlockIndexHeader& header) { header.block_log2 = 11; }));
   EXPECT_TRUE(refused(ErrorCode::kLimitExceeded, [](BlockIndexHeader& header) { header.of.size = 0; }));
   EXPECT_TRUE(refused(ErrorCode::kLimitExceeded, [](BlockIndexHeader& header) { header.of.size = kMaxFileSize + 1; }));
-  EXPECT_TRUE(
-      refused(ErrorCode::kLimitExceeded, [](BlockIndexHeader& header) { header.of.size = (kMostBlocks + 1) * 1024; }));
+  EXPECT_TRUE(refused(ErrorCode::kLimitExceeded,
+                      [](BlockIndexHeader& header) { header.of.size = (kMostBlocks + 1) << kMostBlockLog2; }));
   EXPECT_TRUE(fails_with(BlockIndex::open(folder_.file("none")), ErrorCode::kNotFound));
   EXPECT_TRUE(fails_with(BlockIndex::open(folder_.path()), ErrorCode::kNotRegularFile));
 }

@@ -11,7 +11,9 @@
 #include "container/format/hash.h"
 #include "container/update/block_index.h"
 #include "fatctx/block_index.h"
+#include "fatctx/container.h"
 #include "fatctx/fetch_plan.h"
+#include "fatctx/presence.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/temp_dir.h"
@@ -181,6 +183,25 @@ TEST_F(UseBlocks, AFetchThatBreaksOffHasNoWrongBytes) {
   const Bytes got = read_file(target_);
   ASSERT_EQ(got.size(), bytes_.size());
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(got[i] == bytes_[i] || got[i] == std::byte{}) << i;
+}
+
+// Zeros that were written pass for present where only holes are looked at.
+TEST_F(UseBlocks, AFetchThatBreaksOffLeavesHolesOfWrongZeros) {
+  Bytes zeros(10 * kLeaf);
+  support::write_file(old_, support::packed_bytes({support::binary_record("one", "v68", zeros)}));
+  const container::BlockKey key = container::key_of(ByteView(zeros).first(1024));
+  change_keys([&](std::span<container::BlockKey> keys) {  // half of each leaf
+    for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i % 64 < 32 ? key : keys[i];
+  });
+  {
+    FetchPlan plan = begun();
+    give(plan, FetchStage::kPayload);
+    ASSERT_TRUE(is_ok(plan.use_blocks(index_)));
+  }
+  FetchPlan again = begun({.records = {"two"}}, false);
+  end(again);
+  const Container fetched = Container::open(target_).value();
+  EXPECT_FALSE(find_absent(fetched, fetched.find("one").value().id).value().empty()) << "by its holes";
 }
 
 TEST_F(UseBlocks, ABadSourceIsToldFromABadGuess) {

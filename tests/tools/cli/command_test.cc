@@ -165,7 +165,7 @@ TEST(Commands, AllHaveHelpThatFitsAScreen) {
 
     EXPECT_LE(std::count(help.begin(), help.end(), '\n'), kLinesOfAScreen) << help;
     EXPECT_THAT(help, HasSubstr("\nUsage: fatctx " + std::string(hook.name)));
-    EXPECT_THAT(help, ::testing::ContainsRegex("\nExample(: fatctx|s:\n  fatctx) ")) << hook.name;
+    EXPECT_THAT(help, ::testing::ContainsRegex("\nExample(: |s:\n  ).*fatctx ")) << hook.name;
     EXPECT_THAT(help, HasSubstr("\nMore: ")) << hook.name;
     std::istringstream lines(help);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kColumns) << line;
