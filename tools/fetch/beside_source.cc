@@ -51,8 +51,8 @@ Found find_update(const BesideSource& beside, std::uint64_t missing, const HttpO
     const auto state = opened.value().report();
     if (!state.ok()) continue;
     const std::string from = fmt::format("{}-{}", state.value().uuid, state.value().generation);
-    const Found found = is_oci(beside.source) ? found_in_registry(beside.source, kUpdateMediaType, from, http, used)
-                                              : found_at(fmt::format("{}.from-{}", beside.source, from), http, used);
+    Found found = is_oci(beside.source) ? found_in_registry(beside.source, kUpdateMediaType, from, http, used)
+                                        : found_at(fmt::format("{}.from-{}", beside.source, from), http, used);
     if (!found.name.empty() && found.size < missing) return found;
   }
   return {};
