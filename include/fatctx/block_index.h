@@ -23,7 +23,7 @@ struct BlockIndexReport {
   std::string path = {};  // the index
   std::uint64_t index_bytes = 0;
   std::uint64_t block_bytes = 0;  // size of a block: 1 KiB for containers up to 4 GiB
-  std::string uuid = {};          // of the container, hexadecimal with dashes
+  std::string uuid = {};          // names the container: hexadecimal with dashes
   std::uint64_t generation = 0;
   std::uint64_t file_size = 0;  // bytes of the container, up to its committed end
 };

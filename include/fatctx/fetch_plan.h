@@ -90,8 +90,8 @@ class FetchPlan {
   [[nodiscard]] Status use(const std::string& seed);
   // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h). If it
   // finds some, wanted() joins ranges with at most 8 KiB between them, more if there would be over 4,096 ranges, and
-  // never more than `gap_bytes`. The index needs no trust: each leaf must match, or is wanted again. `progress`: bytes
-  // of the seeds. `cancel`: true: stop with `cancelled`. After an error, bytes that were found are kept.
+  // never more than `gap_bytes`. The index needs no trust: each leaf must match, or is wanted again. `progress` counts
+  // bytes of the seeds. Set `cancel` to stop with `cancelled`. An error keeps the bytes that were found.
   //
   // Time: linear in the size of the seeds. Memory: 20 bytes for each block that is missing, 100 for each place in which
   // blocks were found, and 33 MiB.

@@ -71,8 +71,9 @@ void bind_reports(nb::module_& module) {
       });
 }
 
-MakeUpdateOptions make_options(bool overwrite, std::uint32_t threads, ProgressCall& call) {
-  MakeUpdateOptions options;
+template <typename Options>
+Options make_options(bool overwrite, std::uint32_t threads, ProgressCall& call) {
+  Options options;
   options.overwrite = overwrite;
   options.threads = threads;
   options.progress = call.callback();
@@ -91,7 +92,7 @@ void bind_update(nb::module_& module) {
         const std::string newer = path_from(new_file);
         const std::string path = path_from(target);
         ProgressCall call(std::move(progress));
-        const MakeUpdateOptions options = make_options(overwrite, threads, call);
+        const auto options = make_options<MakeUpdateOptions>(overwrite, threads, call);
         return call.run([&] { return make_update(olds, newer, path, options); });
       },
       nb::arg("old"), nb::arg("new"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false,
@@ -111,7 +112,7 @@ void bind_update(nb::module_& module) {
         const std::vector<std::string> olds = paths_from(old);
         const std::string newer = path_from(new_file);
         ProgressCall call(std::move(progress));
-        const MakeUpdateOptions options = make_options(false, threads, call);
+        const auto options = make_options<MakeUpdateOptions>(false, threads, call);
         return call.run([&] { return measure_update(olds, newer, options); });
       },
       nb::arg("old"), nb::arg("new"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
@@ -163,10 +164,7 @@ void bind_update(nb::module_& module) {
         const std::string from = path_from(container);
         const std::string path = path_from(target);
         ProgressCall call(std::move(progress));
-        MakeBlockIndexOptions options;
-        options.overwrite = overwrite;
-        options.threads = threads;
-        options.progress = call.callback();
+        const auto options = make_options<MakeBlockIndexOptions>(overwrite, threads, call);
         return call.run([&] { return make_block_index(from, path, options); });
       },
       nb::arg("container"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false, nb::arg("threads") = 0,

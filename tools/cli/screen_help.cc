@@ -13,7 +13,7 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::size_t kOptionColumn = 30;    // column of an option's explanation in --help
-constexpr std::size_t kExampleColumns = 70;  // of an example behind its title
+constexpr std::size_t kExampleColumns = 70;  // a longer example has a line of its own
 
 // A formatter that prints help for one screen: purpose, synopsis, options, examples, where to read more.
 class ScreenFormatter : public CLI::FormatterBase {

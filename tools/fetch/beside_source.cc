@@ -19,7 +19,7 @@ namespace fatctx::tools {
 namespace {
 
 constexpr std::uint64_t kWorthARequest = std::uint64_t{128} << 10U;
-constexpr std::uint64_t kBytesOfAKey = 128;  // of the container: blocks are no smaller
+constexpr std::uint64_t kBytesOfAKey = 128;  // the least bytes of a container that a key stands for
 constexpr std::uint64_t kMostOfABlockIndex = std::uint64_t{32} << 20U;
 
 struct Found {

@@ -43,7 +43,7 @@ struct PushFlags {
 struct Pushed {
   OciReference reference;
   OciManifest manifest;
-  ManifestText text;              // of the manifest
+  ManifestText text;              // what the registry gets of `manifest`
   std::vector<PushedBlob> blobs;  // without the empty config
   std::uint64_t sent_bytes = 0;
   std::uint64_t bytes = 0;

@@ -12,7 +12,7 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
-constexpr unsigned kFilterBitsLog2 = 4;  // of one block: one of 16 positions passes
+constexpr unsigned kFilterBitsLog2 = 4;  // 16 bits for each block, so one of 16 other places passes
 constexpr unsigned kMostFilterLog2 = 27;
 
 }  // namespace
@@ -90,7 +90,7 @@ Status WantedBlocks::find_in(const mapping::OsFile& file, std::uint64_t size, co
                              WorkProgress& progress) {
   const std::size_t block = std::size_t{1} << block_log2_;
   Run run(found, block_log2_);
-  std::vector<std::byte> bytes;  // of the file, from `first` on; blocks may begin up to its end less a block
+  std::vector<std::byte> bytes;  // read from the file, from `first` on
   std::uint64_t first = 0;
   std::size_t at = 0;
   while (left_ != 0) {
@@ -105,7 +105,7 @@ Status WantedBlocks::find_in(const mapping::OsFile& file, std::uint64_t size, co
     if (bytes.size() < block) continue;
 
     std::uint32_t rolling = RollingHash::of(ByteView(bytes).first(block));
-    std::uint32_t refused = ~rolling;  // of the place before: in a run of one byte, all places have one hash
+    std::uint32_t refused = ~rolling;  // the last hash without a block; all places in a run of one byte have one hash
     while (true) {
       if (rolling != refused && may_be(rolling)) {
         FATCTX_ASSIGN(const bool skip, take_if_wanted(rolling, ByteView(bytes).subspan(at, block), run));

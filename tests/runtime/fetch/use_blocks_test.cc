@@ -178,7 +178,7 @@ TEST_F(UseBlocks, AFetchThatBreaksOffHasNoWrongBytes) {
     ASSERT_TRUE(is_ok(plan.use_blocks(index_)));
     ASSERT_NE(plan.stage(), FetchStage::kDone);
   }
-  FetchPlan again = begun({.records = {"two"}}, false);  // what it does not want must be a hole
+  FetchPlan again = begun({.records = {"two"}}, false);  // the rest must be a hole
   end(again);
   const Bytes got = read_file(target_);
   ASSERT_EQ(got.size(), bytes_.size());
