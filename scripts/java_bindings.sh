@@ -56,7 +56,7 @@ run_tests() {
     org.junit.platform.console.ConsoleLauncher --scan-classpath "$PLACE/tests" --reports-dir "$PLACE/report" \
     --disable-banner --details tree "$@" 2>&1 | tee "$log" || code=$?
   cp "$PLACE/report/TEST-junit-jupiter.xml" "$REPORTS/$library.xml" || code=1
-  if grep -nE '^(WARNING|FATAL ERROR) in native|^Warning: SIG|JNI local refs' "$log"; then
+  if grep -nE '(WARNING|FATAL ERROR) in native method|Warning: SIG|JNI local refs' "$log"; then
     say "java: -Xcheck:jni has complained; see $log"
     code=1
   fi

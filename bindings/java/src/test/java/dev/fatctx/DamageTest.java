@@ -56,7 +56,7 @@ class DamageTest {
             }
         }
         try (Container unchecked = Container.open(file, new OpenOptions().verify(Verify.NONE));
-                View view = unchecked.acquire(2)) {
+                View view = unchecked.acquire(Samples.idOf(unchecked, "v75"))) {
             assertEquals(100_001, view.size());
         }
     }

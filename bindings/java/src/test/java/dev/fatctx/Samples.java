@@ -71,6 +71,16 @@ final class Samples {
         return file;
     }
 
+    /** Returns the bytes that the record was packed from. */
+    static byte[] packedFrom(RecordInfo record) {
+        return random((int) record.size() - 100_000, (int) record.size());
+    }
+
+    /** Returns the id of the record of {@link #pack} for an arch. */
+    static int idOf(Container container, String arch) {
+        return container.records().stream().filter(record -> record.arch().equals(arch)).findFirst().get().id();
+    }
+
     static byte[] extract(Path file, String record, Path folder) throws IOException {
         Path target = folder.resolve("extracted");
         command(0, "extract", file, record, "-o", target, "--force");
@@ -87,6 +97,15 @@ final class Samples {
     static int descriptors() {
         String[] names = Paths.get("/proc/self/fd").toFile().list();
         return names.length;
+    }
+
+    /** Counts the open descriptors when what earlier tests have forgotten is closed. */
+    static int settledDescriptors() throws InterruptedException {
+        for (int i = 0; i < 5; ++i) {
+            System.gc();
+            Thread.sleep(20);
+        }
+        return descriptors();
     }
 
     /** Counts the mappings of this process that show a file. */
