@@ -35,7 +35,8 @@ class TruncationTest {
         words.add(Child.class.getName());
         words.add(what);
         words.add(file.toString());
-        return Samples.run(0, words);
+        String[] lines = Samples.run(0, words).trim().split("\n"); // newer machines warn about native libraries first
+        return lines[lines.length - 1];
     }
 
     @Test
