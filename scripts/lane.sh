@@ -24,7 +24,7 @@ passes() {
 
 cpp_files() {
   local folder
-  for folder in include src tools tests bench python samples; do
+  for folder in include src tools tests bench python samples bindings/java; do
     [[ ! -d $folder ]] || find "$folder" -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cpp'
   done | sort
 }
