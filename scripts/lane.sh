@@ -24,7 +24,7 @@ passes() {
 
 cpp_files() {
   local folder
-  for folder in include src tools tests bench python samples; do
+  for folder in include src tools tests bench python samples bindings/java; do
     [[ ! -d $folder ]] || find "$folder" -name '*.h' -o -name '*.cc' -o -name '*.c' -o -name '*.cpp'
   done | sort
 }
@@ -397,7 +397,7 @@ lacks_toolchain() {
   for name in "$@" cc pkg-config; do
     command -v "$name" >/dev/null 2>&1 || { missing_for "bindings, $language" "$name" && return 0; }
   done
-  found=$("$1" "$([[ $1 == go ]] && echo version || echo --version)" | grep -oE '[0-9]+\.[0-9]+(\.[0-9]+)?' | head -n 1)
+  found=$("$1" "$([[ $1 == go ]] && echo version || echo --version)" | grep -oE '[0-9]+(\.[0-9]+)*' | head -n 1)
   if older_than "$wanted" "$found"; then missing_for "bindings, $language" "$1 $wanted or newer (found $found)" && return 0; fi
   return 1
 }
@@ -439,12 +439,28 @@ go_bindings() {
   return $code
 }
 
+# java_bindings PREFIX MODEL: tests the Java package, which has the small loader inside.
+java_bindings() {
+  local place=build/check/java jars=${FATCTX_JARS:-/usr/share/java} code=0 name
+  lacks_toolchain Java 17 javac java cmake ninja c++ && return 0
+  for name in junit-jupiter-params junit-platform-console junit-platform-reporting; do
+    [[ -f $jars/$name.jar ]] || { missing_for "bindings, Java" "$jars/$name.jar (Debian: junit5)" && return 0; }
+  done
+  rm -f "$place"/{full,lean}.xml
+  scripts/java_bindings.sh "$1/bin/fatctx" "$2" "$place" || code=$?
+  for name in full lean; do
+    if [[ -f $place/$name.xml ]]; then count_report "$place/$name.xml"; else count failed 1; fi
+  done
+  passes test "$code" == 0 # the compilers' warnings, those of -Xcheck:jni, the example
+  return $code
+}
+
 # Tests the bindings of other languages with an installation: that of this build, or the one that FATCTX_PREFIX names.
 lane_bindings() {
   local prefix=${FATCTX_PREFIX:-} model=$PWD/build/bindings/model.fatctx code=0
   mkdir -p build/bindings
-  if ! command -v rustc >/dev/null 2>&1 && ! command -v go >/dev/null 2>&1; then
-    missing_for bindings "rustc and cargo 1.63 (Debian: rustc, cargo), go 1.19 (Debian: golang-go)"
+  if ! command -v rustc >/dev/null 2>&1 && ! command -v go >/dev/null 2>&1 && ! command -v javac >/dev/null 2>&1; then
+    missing_for bindings "rustc and cargo 1.63 (Debian: rustc, cargo), go 1.19 (Debian: golang-go), javac 17 (Debian: openjdk-17-jdk-headless)"
     return 0
   fi
   if [[ -z $prefix ]]; then
@@ -458,6 +474,7 @@ lane_bindings() {
   "$prefix/bin/fatctx" pack --force --name net --binary build/bindings/code.bin@cpu:x86-64-v1 -o "$model"
   rust_bindings "$model" || code=$?
   go_bindings "$prefix" "$model" || code=$?
+  java_bindings "$prefix" "$model" || code=$?
   return $code
 }
 

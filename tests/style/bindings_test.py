@@ -85,6 +85,7 @@ def test_a_line_that_is_not_understood_is_an_error(line):
 @pytest.mark.parametrize("page, example", [
     ("bindings/rust/README.md", "bindings/rust/fatctx/examples/choose.rs"),
     ("bindings/go/README.md", "bindings/go/examples/choose/main.go"),
+    ("docs/java.md", "bindings/java/examples/Choose.java"),
 ])
 def test_the_pages_show_the_examples_that_are_run(page, example):
     text = text_of(page)
@@ -101,6 +102,8 @@ def test_versions_agree():
     assert f'"fatctx >= {version}"' in text_of("bindings/rust/fatctx-sys/build.rs")
     assert "lacks_toolchain Rust 1.63 " in text_of("scripts/lane.sh") and "lacks_toolchain Go 1.19 " in text_of("scripts/lane.sh")
     assert "\ngo 1.19\n" in text_of("bindings/go/go.mod")
+    assert "lacks_toolchain Java 17 " in text_of("scripts/lane.sh")
+    assert "bindings  openjdk-17-jdk-headless\n" in text_of("scripts/apt-packages.txt")
 
 
 def test_nothing_is_downloaded():
@@ -112,3 +115,31 @@ def test_nothing_is_downloaded():
 def test_go_names_every_code():
     codes = set(re.findall(r"\b(FATCTX_ERROR_\w+) = \d+", headers()))
     assert set(re.findall(r"= C\.(FATCTX_ERROR_\w+)$", text_of("bindings/go/error.go"), re.MULTILINE)) == codes and len(codes) >= 36
+
+
+JAVA = "bindings/java/src/main/java/dev/fatctx/"
+
+
+@pytest.mark.parametrize("file, prefix", [("ErrorCode", "FATCTX_ERROR_"), ("RecordType", "FATCTX_RECORD_"),
+                                          ("DType", "FATCTX_DTYPE_"), ("Level", "FATCTX_LEVEL_")])
+def test_java_has_the_numbers_of_the_headers(file, prefix):
+    wanted = dict(re.findall(rf"\b{prefix}(\w+) = (\d+)", headers()))
+    named = dict(re.findall(r"^    (\w+)\((\d+)(?:, \d+)?\)[,;]$", text_of(f"{JAVA}{file}.java"), re.MULTILINE))
+    assert named == {**wanted, "UNKNOWN": "0"} and len(wanted) >= 4
+
+
+def test_java_page_lists_the_exception_of_each_code():
+    page = text_of("docs/java.md")
+    listed = {code: name for name, codes in re.findall(r"^\| `(\w+Exception)`[^|]*\| (`.*`) \|$", page, re.MULTILINE)
+              for code in re.findall(r"`(\w+)`", codes)}
+    arms = re.findall(r"((?:            case \w+:\n)+) +return new (\w+)\(", text_of(JAVA + "FatctxException.java"))
+    made = {code.lower(): name for cases, name in arms for code in re.findall(r"case (\w+):", cases)}
+    assert listed == made and len(made) > 20
+    assert {name for name in made.values()} == {name.rsplit("/", 1)[1].removesuffix(".java") for name in matching(
+        "Exception.java", under=(JAVA,))} - {"FatctxException"}
+
+
+def test_the_names_that_the_native_library_finds_are_kept():
+    rules = text_of("bindings/java/consumer-rules.pro")
+    found = re.findall(r'"(dev/fatctx/\w+)"', "".join(text_of(name) for name in matching(".cc", under=("bindings/java/jni/",))))
+    assert sorted(found) == sorted(name.replace(".", "/") for name in re.findall(r"-keep class (\S+) ", rules))
