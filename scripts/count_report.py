@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 
 def outcome(case):
+    if case.get("result") == "suppressed":  # googletest's word for a test that is disabled
+        return "skipped"
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
     # ctest reports "notrun" for a test whose program was not built. That is not a skip: the test is missing.

@@ -19,6 +19,13 @@ PYTEST = """<?xml version="1.0"?><testsuites><testsuite name="pytest">
 <testcase name="four"><skipped type="pytest.skip" message="needs x86-64-v4"/></testcase>
 </testsuite></testsuites>"""
 
+GOOGLETEST = """<?xml version="1.0"?><testsuites><testsuite name="A">
+<testcase name="Works" status="run" result="completed"/>
+<testcase name="Breaks" status="run" result="completed"><failure message="Failed"/></testcase>
+<testcase name="IsSkipped" status="run" result="skipped"><skipped message="no device"/></testcase>
+<testcase name="DISABLED_IsOff" status="notrun" result="suppressed"/>
+</testsuite></testsuites>"""
+
 
 def count(tmp_path, text):
     report = tmp_path / "report.xml"
@@ -38,3 +45,7 @@ def test_a_pytest_report_is_added_up_and_the_reason_of_a_skip_is_told(tmp_path):
 
     assert result.stdout.split() == ["passed", "2", "failed", "1", "skipped", "1"]
     assert "skipped: four: needs x86-64-v4" in result.stderr
+
+
+def test_a_googletest_report_is_added_up_and_a_disabled_test_is_skipped(tmp_path):
+    assert count(tmp_path, GOOGLETEST).stdout.split() == ["passed", "1", "failed", "1", "skipped", "2"]

@@ -1,8 +1,6 @@
 #include "tools/onnx/onnx_import.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
@@ -21,6 +19,7 @@
 #include "tools/onnx/model_folder.h"
 #include "tools/onnx/onnx_file.h"
 #include "tools/onnx/onnx_hoist.h"
+#include "tools/onnx/stored_number.h"
 
 namespace fatctx::tools {
 
@@ -160,14 +159,6 @@ DescribedTensor described(const Values& values, const std::string& name) {
   return tensor;
 }
 
-template <typename T>
-T from_raw(const std::string& raw) {
-  T value{};
-  std::copy_n(raw.begin(), sizeof(T), reinterpret_cast<char*>(&value));  // ONNX data is little-endian, like this
-                                                                         // machine
-  return value;
-}
-
 // Returns the number of a scalar, such as the scale or zero point of a whole tensor; nothing if it is not a
 // scalar.
 std::optional<double> scalar(const Values& values, const std::string& name) {
@@ -181,19 +172,19 @@ std::optional<double> scalar(const Values& values, const std::string& name) {
   switch (tensor.data_type()) {
     case onnx::TensorProto::FLOAT:
       if (tensor.float_data_size() == 1) return static_cast<double>(tensor.float_data(0));
-      if (raw.size() == sizeof(float)) return static_cast<double>(from_raw<float>(raw));
+      if (raw.size() == sizeof(float)) return static_cast<double>(stored_number<float>(raw.data()));
       return std::nullopt;
     case onnx::TensorProto::UINT8:
-      if (raw.size() == sizeof(std::uint8_t)) return from_raw<std::uint8_t>(raw);
+      if (raw.size() == sizeof(std::uint8_t)) return stored_number<std::uint8_t>(raw.data());
       break;
     case onnx::TensorProto::INT8:
-      if (raw.size() == sizeof(std::int8_t)) return from_raw<std::int8_t>(raw);
+      if (raw.size() == sizeof(std::int8_t)) return stored_number<std::int8_t>(raw.data());
       break;
     case onnx::TensorProto::UINT16:
-      if (raw.size() == sizeof(std::uint16_t)) return from_raw<std::uint16_t>(raw);
+      if (raw.size() == sizeof(std::uint16_t)) return stored_number<std::uint16_t>(raw.data());
       break;
     case onnx::TensorProto::INT16:
-      if (raw.size() == sizeof(std::int16_t)) return from_raw<std::int16_t>(raw);
+      if (raw.size() == sizeof(std::int16_t)) return stored_number<std::int16_t>(raw.data());
       break;
     default:
       return std::nullopt;
@@ -385,14 +376,13 @@ void set_external(onnx::TensorProto& tensor, const std::string& key, const std::
 template <typename Numbers>
 void append_numbers(const Numbers& numbers, std::size_t width, std::vector<std::byte>& bytes) {
   for (const auto number : numbers) {
-    const auto bits = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
+    const auto bits = stored_bytes(number);
     bytes.insert(bytes.end(), bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(std::min(width, bits.size())));
   }
 }
 
 // Returns the bytes of a tensor inside the model: raw data, or numbers in the list that belongs to its type.
 std::vector<std::byte> bytes_of(const onnx::TensorProto& tensor, std::uint32_t element_bits) {
-  static_assert(std::endian::native == std::endian::little);
   std::vector<std::byte> bytes;
   if (tensor.has_raw_data()) {
     const ByteView raw = std::as_bytes(std::span(tensor.raw_data()));

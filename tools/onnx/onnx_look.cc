@@ -16,6 +16,7 @@
 #include "tools/onnx/onnx_import.h"
 #include "tools/onnx/onnx_macs.h"
 #include "tools/onnx/onnx_walk.h"
+#include "tools/onnx/stored_number.h"
 
 namespace fatctx::tools {
 
@@ -67,9 +68,7 @@ template <typename T>
 std::vector<double> raw_numbers(const std::string& raw) {
   std::vector<double> numbers(raw.size() / sizeof(T));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    T value{};
-    std::copy_n(raw.data() + i * sizeof(T), sizeof(T), reinterpret_cast<char*>(&value));  // both are little-endian
-    numbers[i] = static_cast<double>(value);
+    numbers[i] = static_cast<double>(stored_number<T>(raw.data() + i * sizeof(T)));
   }
   return numbers;
 }

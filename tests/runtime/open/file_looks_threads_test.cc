@@ -45,7 +45,7 @@ void touch(const std::string& path, std::int64_t number) {
   ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
 }
 
-// Runs `body` on a thread with a stack of this size.
+// Runs `body` on a thread with a stack of this size, or the least of the system if that is more (128 KiB on aarch64).
 void on_small_stack(std::size_t stack_bytes, void (*body)(void*), void* argument) {
   struct Call {
     void (*body)(void*);
@@ -53,7 +53,8 @@ void on_small_stack(std::size_t stack_bytes, void (*body)(void*), void* argument
   } call{body, argument};
   pthread_attr_t attributes;
   ASSERT_EQ(::pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(::pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+  const auto least = static_cast<std::size_t>(std::max(::sysconf(_SC_THREAD_STACK_MIN), 0L));
+  ASSERT_EQ(::pthread_attr_setstacksize(&attributes, std::max(stack_bytes, least)), 0);
   pthread_t thread;
   const auto run = [](void* given) -> void* {
     const Call& asked = *static_cast<Call*>(given);
