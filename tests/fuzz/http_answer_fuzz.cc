@@ -6,7 +6,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
-#include "tools/source/http_answer.h"
+#include "tools/http/http_answer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fatctx;

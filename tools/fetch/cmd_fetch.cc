@@ -141,21 +141,21 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
     Error error = std::move(run).error();
     return error.message.starts_with(flags.source) ? std::move(error) : in_context(std::move(error), flags.source);
   }
-  fetched.requests += source.value()->requests() + fetched.beside.requests;
   if (flags.dry_run) {
     if (!fetched.beside.update.empty()) {
       fetched.more_requests = 1;
       fetched.more_bytes = fetched.beside.update_bytes;
     } else {
-      for (const ByteRange& range : plan.wanted()) {
-        ++fetched.more_requests;
-        fetched.more_bytes += range.size;
-      }
+      const std::vector<ByteRange> wanted = plan.wanted();
+      FATCTX_ASSIGN(fetched.more_requests, source.value()->count_requests(wanted));
+      for (const ByteRange& range : wanted) fetched.more_bytes += range.size;
     }
+    fetched.requests = source.value()->requests() + fetched.beside.requests;
     fetched.report = plan.report();
     if (!resumed) plan.discard();
     return fetched;
   }
+  fetched.requests = source.value()->requests() + fetched.beside.requests;
   FATCTX_TRY(plan.publish());
   fetched.report = plan.report();
   return fetched;

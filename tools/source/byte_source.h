@@ -24,6 +24,10 @@ class ByteSource {
   // io (the connection broke again and again, or the server answers wrongly).
   [[nodiscard]] virtual Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) = 0;
   [[nodiscard]] virtual std::uint64_t requests() const noexcept = 0;
+  // Returns the number of requests that read() takes for the ranges, if none breaks off. May ask the server whether it
+  // sends several ranges in one answer, and counts that in requests() only if read() would ask it too.
+  // Errors: those of read().
+  [[nodiscard]] virtual Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) = 0;
   // Returns the SHA-256 that the table of contents of the container must have, in hexadecimal, if the source says it.
   [[nodiscard]] virtual std::string toc_sha256() const { return {}; }
 };
@@ -39,6 +43,9 @@ struct HttpCredentials {
   [[nodiscard]] bool empty() const noexcept { return user.empty() && bearer.empty(); }
 };
 
+// How a server answers a request for several ranges: it sends them, or the whole file, one of them, or an error.
+enum class SeveralRanges : std::uint8_t { kUnknown, kSent, kRefused };
+
 struct HttpOptions {
   std::string ca_file;                 // PEM; empty: the system's
   std::string auth_file;               // "user:password" or "Bearer TOKEN"; empty: none
@@ -49,6 +56,7 @@ struct HttpOptions {
   std::uint32_t retries = 5;           // in a row without a byte of progress
   std::uint32_t stalled_seconds = 30;  // below 1 KiB/s for so long is a broken connection
   const std::atomic<bool>* cancel = nullptr;
+  std::shared_ptr<SeveralRanges> several = nullptr;  // of sources on one server; null: the source finds out by itself
 };
 
 // Asks the server for the first bytes, which says size and version of the file.

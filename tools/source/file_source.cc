@@ -21,6 +21,7 @@ class FileSource final : public ByteSource {
 
   std::uint64_t size() const noexcept override { return size_; }
   std::uint64_t requests() const noexcept override { return requests_; }
+  Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) override { return ranges.size(); }
 
   Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) override {
     std::vector<char> bytes(std::size_t{1} << 20U);
