@@ -1,7 +1,9 @@
 // Where `fetch` and `repair` read a container from: ranges of a file here, or of a URL.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,7 +27,7 @@ class ByteSource {
   [[nodiscard]] virtual Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) = 0;
   [[nodiscard]] virtual std::uint64_t requests() const noexcept = 0;
   // Returns the number of requests that read() takes for the ranges, if none breaks off. May ask the server whether it
-  // sends several ranges in one answer, and counts that in requests() only if read() would ask it too.
+  // sends so many ranges in one answer, and counts that in requests() only if read() would ask it too.
   // Errors: those of read().
   [[nodiscard]] virtual Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) = 0;
   // Returns the SHA-256 that the table of contents of the container must have, in hexadecimal, if the source says it.
@@ -43,8 +45,20 @@ struct HttpCredentials {
   [[nodiscard]] bool empty() const noexcept { return user.empty() && bearer.empty(); }
 };
 
-// How a server answers a request for several ranges: it sends them, or the whole file, one of them, or an error.
-enum class SeveralRanges : std::uint8_t { kUnknown, kSent, kRefused };
+// What is known about requests for several ranges to one server. A server may answer with the whole file, with one of
+// them, or with an error.
+struct SeveralRanges {
+  std::size_t sent = 1;  // the most that one answer has brought
+  bool refused = false;  // more than `sent` were refused
+
+  // Returns whether it is not known if an answer brings so many.
+  [[nodiscard]] bool is_new(std::size_t count) const noexcept { return count > sent && !refused; }
+  void send(std::size_t count) noexcept { sent = std::max(sent, count); }
+  void refuse(std::size_t count) noexcept {
+    refused = true;
+    if (count <= sent) sent = std::max<std::size_t>(count / 2, 1);
+  }
+};
 
 struct HttpOptions {
   std::string ca_file;                 // PEM; empty: the system's

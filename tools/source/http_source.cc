@@ -36,7 +36,7 @@ class HttpSource final : public ByteSource {
  public:
   HttpSource(HttpConnection connection, CURLM* multi, std::optional<std::uint64_t> blob_size)
       : connection_(std::move(connection)), multi_(multi), blob_size_(blob_size), several_(connection_.options.several) {
-    if (!several_) several_ = std::make_shared<SeveralRanges>(SeveralRanges::kUnknown);
+    if (!several_) several_ = std::make_shared<SeveralRanges>();
   }
   ~HttpSource() override { connection_.curl->multi_cleanup(multi_); }
   HttpSource(const HttpSource&) = delete;
@@ -77,15 +77,16 @@ class HttpSource final : public ByteSource {
                                                             static_cast<std::size_t>(range.size))));
     }
     std::deque<Transfer> transfers;
-    for (RangesOfARequest& one : requests_for(ranges)) transfers.push_back(transfer_of(std::move(one)));
+    ask_for(ranges, transfers);
     return run(transfers, take);
   }
 
   Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) override {
     std::vector<RangesOfARequest> wanted = requests_for(ranges);
-    const auto together = std::find_if(wanted.begin(), wanted.end(), [](const auto& one) { return one.size() > 1; });
-    if (together != wanted.end() && *several_ == SeveralRanges::kUnknown) {
-      FATCTX_TRY(probe(*together));
+    const auto most = std::max_element(wanted.begin(), wanted.end(),
+                                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    if (most != wanted.end() && several_->is_new(most->size())) {
+      FATCTX_TRY(probe(*most));
       wanted = requests_for(ranges);
     }
     return wanted.size();
@@ -104,6 +105,7 @@ class HttpSource final : public ByteSource {
   [[nodiscard]] std::vector<RangesOfARequest> requests_for(const std::vector<ByteRange>& ranges) const {
     std::vector<RangesOfARequest> requests;
     std::uint64_t bytes = 0;  // of the last request
+    const std::size_t most = several_->refused ? several_->sent : kMostRanges;
     for (const ByteRange& range : ranges) {
       if (is_in_head(range)) continue;
       const std::uint64_t pieces =
@@ -111,8 +113,8 @@ class HttpSource final : public ByteSource {
       const std::uint64_t size = range.size / pieces;
       for (std::uint64_t i = 0; i < pieces; ++i) {
         const ByteRange piece{range.offset + i * size, i + 1 == pieces ? range.size - i * size : size};
-        const bool together = *several_ != SeveralRanges::kRefused && !requests.empty() &&
-                              requests.back().size() < kMostRanges && bytes + piece.size <= kMostBytesTogether;
+        const bool together =
+            !requests.empty() && requests.back().size() < most && bytes + piece.size <= kMostBytesTogether;
         if (!together) {
           requests.emplace_back();
           bytes = 0;
@@ -124,15 +126,15 @@ class HttpSource final : public ByteSource {
     return requests;
   }
 
-  // Asks for two bytes in one request, to know how the server answers several ranges. The request is counted as far as
-  // a fetch would make it as well.
-  Status probe(const RangesOfARequest& ranges) {
+  // Asks for a byte of each range in one request, to know how the server answers so many. The request is counted as far
+  // as a fetch would make it as well.
+  Status probe(RangesOfARequest ranges) {
+    for (ByteRange& range : ranges) range.size = 1;
     const TakeBytes ignore = [](std::uint64_t, ByteView) -> Status { return Done{}; };
     const std::uint64_t before = requests_;
     for (;;) {
       std::deque<Transfer> transfers;
-      transfers.push_back(
-          transfer_of({{ranges.front().offset, 1}, {ranges.back().offset + ranges.back().size - 1, 1}}));
+      transfers.push_back(transfer_of(ranges));
       transfers.front().is_probe = true;
       FATCTX_TRY(run(transfers, ignore));
       if (transfers.front().error) continue;
@@ -148,9 +150,10 @@ class HttpSource final : public ByteSource {
     const Transfer* transfer = nullptr;
   };
 
-  [[nodiscard]] bool asks_several() const {
+  // Returns whether a request finds out if the server sends so many ranges as it asks for.
+  [[nodiscard]] bool finds_out() const {
     return std::any_of(running_.begin(), running_.end(),
-                       [](const Running& one) { return one.transfer->asks_several(); });
+                       [this](const Running& one) { return several_->is_new(one.transfer->ranges.size()); });
   }
 
   void stop_all() {
@@ -158,20 +161,20 @@ class HttpSource final : public ByteSource {
     running_.clear();
   }
 
-  // Adds a request for each of the ranges.
-  static void ask_one_by_one(const RangesOfARequest& ranges, std::deque<Transfer>& transfers) {
-    for (const ByteRange& range : ranges) transfers.push_back(transfer_of({range}));
+  // Adds requests for ranges, as many in each as the server sends.
+  void ask_for(const RangesOfARequest& ranges, std::deque<Transfer>& transfers) const {
+    for (RangesOfARequest& one : requests_for(ranges)) transfers.push_back(transfer_of(std::move(one)));
   }
 
-  // Begins as many of the transfers as may run. Until it is known how the server answers several ranges, one request
+  // Begins as many of the transfers as may run. Until it is known how the server answers so many ranges, one request
   // finds out.
   Status begin_some(std::deque<Transfer>& transfers, std::size_t& next, const TakeBytes& take) {
     while (running_.size() < connection_.options.parallel && next < transfers.size()) {
       Transfer& transfer = transfers[next];
-      if (transfer.asks_several() && *several_ == SeveralRanges::kUnknown && asks_several()) return Done{};
+      if (several_->is_new(transfer.ranges.size()) && finds_out()) return Done{};
       ++next;
-      if (transfer.asks_several() && *several_ == SeveralRanges::kRefused && !transfer.is_probe) {
-        ask_one_by_one(transfer.ranges, transfers);
+      if (several_->refused && transfer.ranges.size() > several_->sent) {
+        ask_for(transfer.ranges, transfers);
         continue;
       }
       transfer.known = known_;
@@ -219,7 +222,7 @@ class HttpSource final : public ByteSource {
         curl.multi_remove_handle(multi_, easy);
         std::erase_if(running_, [&](const Running& one) { return one.easy.get() == easy; });
         if (transfer->error && !transfer->may_recover) return std::move(*transfer->error);
-        ask_one_by_one(transfer->rest(), transfers);
+        ask_for(transfer->rest(), transfers);
       }
     }
     return Done{};

@@ -66,7 +66,7 @@ bool Transfer::judge_several_ranges() {
   switch (judged.value().kind) {
     case SeveralAnswer::Kind::kRefused:
       refused = true;
-      *several = SeveralRanges::kRefused;
+      several->refuse(ranges.size());
       return false;
     case SeveralAnswer::Kind::kOne:
       one.emplace(std::move(asked));
@@ -75,7 +75,7 @@ bool Transfer::judge_several_ranges() {
       break;
     case SeveralAnswer::Kind::kParts:
       parts.emplace(judged.value().boundary, ranges, known->size);
-      *several = SeveralRanges::kSent;
+      several->send(ranges.size());
       break;
   }
   version = *known;
@@ -127,7 +127,8 @@ void Transfer::end(const CurlLibrary& curl, CURLcode code) {
   if (!complete.ok()) {
     (void)fail(std::move(complete).error(), true);
   } else if (asks_several()) {
-    *several = rest().empty() ? SeveralRanges::kSent : SeveralRanges::kRefused;
+    const bool all_came = one ? one->missing().empty() : parts->missing().empty();
+    all_came ? several->send(ranges.size()) : several->refuse(ranges.size());
   }
 }
 

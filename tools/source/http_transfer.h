@@ -29,7 +29,7 @@ struct Transfer {
   const FileVersion* known = nullptr;
   const TakeBytes* take = nullptr;
   const std::atomic<bool>* cancel = nullptr;
-  SeveralRanges* several = nullptr;  // is told how the server answers several ranges
+  SeveralRanges* several = nullptr;  // learns how the server answers
   bool is_probe = false;             // the answer alone is of interest
 
   HttpAnswer answer;

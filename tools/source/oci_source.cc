@@ -120,14 +120,14 @@ class OciSource final : public ByteSource {
   Status renew(Blob& blob) {
     FATCTX_TRY(registry_.renew(blob.descriptor.sha256));
     // A server that refuses an old token may have refused several ranges for that.
-    if (*several_ == SeveralRanges::kRefused) *several_ = SeveralRanges::kUnknown;
+    if (several_->refused) *several_ = {};
     return open(blob, false);
   }
 
   OciRegistry registry_;
   std::vector<Blob> blobs_;
   std::string toc_sha256_;
-  std::shared_ptr<SeveralRanges> several_ = std::make_shared<SeveralRanges>(SeveralRanges::kUnknown);
+  std::shared_ptr<SeveralRanges> several_ = std::make_shared<SeveralRanges>();
   std::uint64_t size_ = 0;
   std::uint64_t ended_requests_ = 0;  // made by sources that were replaced
   int idle_renewals_ = 0;             // of the credentials, since bytes came
