@@ -22,7 +22,8 @@ void several_promises(const tools::HttpAnswer& answer, ByteRange asked, const to
   if (!judged.ok()) return fuzz::require_good(judged.error());
   using Kind = tools::SeveralAnswer::Kind;
   if (judged.value().kind == Kind::kParts) {
-    fuzz::require(answer.status == 206 && !judged.value().boundary.empty(), "parts have a boundary", answer.content_type);
+    fuzz::require(answer.status == 206 && !judged.value().boundary.empty(), "parts have a boundary",
+                  answer.content_type);
   } else if (judged.value().kind == Kind::kOne) {
     fuzz::require(answer.status == 206, "only a part of the file is taken", std::to_string(answer.status));
     fuzz::require(both.check(judged.value().one).ok(), "it is one that was asked for", answer.content_range);

@@ -1,8 +1,8 @@
 // Arbitrary bodies of answers with several ranges: only bytes that were asked for are taken, once and from their place,
 // and every cut of the body has the same result.
 //
-// Input: 2 bytes size of the pieces; 1 byte number of ranges, then 2 bytes distance and 1 byte size of each; 1 byte size
-// of the Content-Type, and the Content-Type; the body.
+// Input: 2 bytes size of the pieces; 1 byte number of ranges, then 2 bytes distance and 1 byte size of each; 1 byte
+// size of the Content-Type, and the Content-Type; the body.
 #include <map>
 #include <string>
 #include <vector>
@@ -88,7 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::size_t cut : {piece, std::size_t{1}}) {
     const Outcome cut_up = outcome_of(*boundary, asked, body, cut);
     fuzz::require(cut_up.error == whole.error, "a cut changes no error", cut_up.error);
-    fuzz::require(cut_up.taken == whole.taken && cut_up.missing == whole.missing, "a cut changes no result", whole.error);
+    fuzz::require(cut_up.taken == whole.taken && cut_up.missing == whole.missing, "a cut changes no result",
+                  whole.error);
   }
   return 0;
 }

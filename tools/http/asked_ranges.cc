@@ -30,8 +30,8 @@ Status AskedRanges::check(ByteRange range) const {
     fits = parts[i].offset - end_of(parts[i - 1]) <= kMostBetween;
   }
   if (!fits) {
-    return Error{ErrorCode::kIo, fmt::format("the server sends other bytes than asked for: {}-{}", range.offset,
-                                             end_of(range) - 1)};
+    return Error{ErrorCode::kIo,
+                 fmt::format("the server sends other bytes than asked for: {}-{}", range.offset, end_of(range) - 1)};
   }
   if (parts_in(missing_, range) == parts) return Done{};
   return Error{ErrorCode::kIo, fmt::format("the server sends bytes twice in one answer: {}-{} brings some that came",

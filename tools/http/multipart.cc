@@ -42,7 +42,9 @@ std::optional<std::string> take_value(std::string_view& text) {
   return value;
 }
 
-Error lie(std::string what) { return Error{ErrorCode::kIo, "the server sends several ranges wrongly: " + std::move(what)}; }
+Error lie(std::string what) {
+  return Error{ErrorCode::kIo, "the server sends several ranges wrongly: " + std::move(what)};
+}
 
 }  // namespace
 

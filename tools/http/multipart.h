@@ -1,5 +1,5 @@
-// The answer to a request for several ranges: multipart/byteranges (RFC 9110, section 14.6), read as it comes. It has no
-// sockets, and keeps one line.
+// The answer to a request for several ranges: multipart/byteranges (RFC 9110, section 14.6), read as it comes. It has
+// no sockets, and keeps one line.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class MultipartReader {
 
   // Takes the next bytes of the body, in any cut, and hands those that were asked for to `take`.
   // Errors: those of `take`; changed (a part is of a file of another size); unsupported (a part is encoded, or has
-  // parts itself); io (the body is no multipart/byteranges, brings what was not asked for, or has endless headers).
+  // parts itself); io (the body has another form, brings bytes that nobody asked for, or has endless headers).
   [[nodiscard]] Status feed(ByteView bytes, const TakeBytes& take);
   // Says that no more bytes follow. Errors: io (the last boundary did not come).
   [[nodiscard]] Status finish();
@@ -55,12 +55,12 @@ class MultipartReader {
   AskedRanges ranges_;
   std::uint64_t file_size_;
   State state_ = State::kOutside;
-  std::string line_;             // the line that is being read
-  std::size_t head_bytes_ = 0;   // of the present part
-  std::size_t outside_ = 0;      // bytes in front of the first boundary, or behind the last
+  std::string line_;            // the line that is being read
+  std::size_t head_bytes_ = 0;  // of the present part
+  std::size_t outside_ = 0;     // bytes in front of the first boundary, or behind the last
   std::size_t parts_ = 0;
   std::optional<std::string> content_range_;  // of the present part
-  ByteRange body_;               // what the present part lacks
+  ByteRange body_;                            // what the present part lacks
 };
 
 }  // namespace fatctx::tools

@@ -26,10 +26,11 @@ class ByteSource {
   // io (the connection broke again and again, or the server answers wrongly).
   [[nodiscard]] virtual Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) = 0;
   [[nodiscard]] virtual std::uint64_t requests() const noexcept = 0;
-  // Returns the number of requests that read() takes for the ranges, if none breaks off. May ask the server whether it
-  // sends so many ranges in one answer, and counts that in requests() only if read() would ask it too.
-  // Errors: those of read().
-  [[nodiscard]] virtual Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) = 0;
+  // Returns the number of requests that read() takes for the ranges, as far as is known now and if none breaks off.
+  [[nodiscard]] virtual std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const = 0;
+  // Finds out for requests_for() whether the server sends so many ranges in one answer. A request for that is counted
+  // in requests() only if read() would make it too. Errors: those of read().
+  [[nodiscard]] virtual Status find_out(const std::vector<ByteRange>& ranges) = 0;
   // Returns the SHA-256 that the table of contents of the container must have, in hexadecimal, if the source says it.
   [[nodiscard]] virtual std::string toc_sha256() const { return {}; }
 };
@@ -45,8 +46,8 @@ struct HttpCredentials {
   [[nodiscard]] bool empty() const noexcept { return user.empty() && bearer.empty(); }
 };
 
-// What is known about requests for several ranges to one server. A server may answer with the whole file, with one of
-// them, or with an error.
+// The answers of one server to requests for several ranges, as far as they are known. A server may answer with the
+// whole file, with one of them, or with an error.
 struct SeveralRanges {
   std::size_t sent = 1;  // the most that one answer has brought
   bool refused = false;  // more than `sent` were refused

@@ -35,7 +35,10 @@ Transfer transfer_of(RangesOfARequest ranges) {
 class HttpSource final : public ByteSource {
  public:
   HttpSource(HttpConnection connection, CURLM* multi, std::optional<std::uint64_t> blob_size)
-      : connection_(std::move(connection)), multi_(multi), blob_size_(blob_size), several_(connection_.options.several) {
+      : connection_(std::move(connection)),
+        multi_(multi),
+        blob_size_(blob_size),
+        several_(connection_.options.several) {
     if (!several_) several_ = std::make_shared<SeveralRanges>();
   }
   ~HttpSource() override { connection_.curl->multi_cleanup(multi_); }
@@ -81,15 +84,14 @@ class HttpSource final : public ByteSource {
     return run(transfers, take);
   }
 
-  Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) override {
-    std::vector<RangesOfARequest> wanted = requests_for(ranges);
+  std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const override { return divided(ranges).size(); }
+
+  Status find_out(const std::vector<ByteRange>& ranges) override {
+    const std::vector<RangesOfARequest> wanted = divided(ranges);
     const auto most = std::max_element(wanted.begin(), wanted.end(),
                                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    if (most != wanted.end() && several_->is_new(most->size())) {
-      FATCTX_TRY(probe(*most));
-      wanted = requests_for(ranges);
-    }
-    return wanted.size();
+    if (most == wanted.end() || !several_->is_new(most->size())) return Done{};
+    return probe(*most);
   }
 
  private:
@@ -102,7 +104,7 @@ class HttpSource final : public ByteSource {
   [[nodiscard]] bool is_in_head(ByteRange range) const noexcept { return range.offset + range.size <= head_.size(); }
 
   // Divides ranges among requests.
-  [[nodiscard]] std::vector<RangesOfARequest> requests_for(const std::vector<ByteRange>& ranges) const {
+  [[nodiscard]] std::vector<RangesOfARequest> divided(const std::vector<ByteRange>& ranges) const {
     std::vector<RangesOfARequest> requests;
     std::uint64_t bytes = 0;  // of the last request
     const std::size_t most = several_->refused ? several_->sent : kMostRanges;
@@ -163,7 +165,7 @@ class HttpSource final : public ByteSource {
 
   // Adds requests for ranges, as many in each as the server sends.
   void ask_for(const RangesOfARequest& ranges, std::deque<Transfer>& transfers) const {
-    for (RangesOfARequest& one : requests_for(ranges)) transfers.push_back(transfer_of(std::move(one)));
+    for (RangesOfARequest& one : divided(ranges)) transfers.push_back(transfer_of(std::move(one)));
   }
 
   // Begins as many of the transfers as may run. Until it is known how the server answers so many ranges, one request

@@ -39,21 +39,29 @@ class OciSource final : public ByteSource {
   }
   std::string toc_sha256() const override { return toc_sha256_; }
 
-  Result<std::uint64_t> count_requests(const std::vector<ByteRange>& ranges) override {
+  std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const override {
     std::uint64_t sum = 0;
+    for (const Blob& blob : blobs_) {
+      const std::vector<ByteRange> inside = ranges_in(blob, ranges);
+      if (!inside.empty()) sum += blob.source ? blob.source->requests_for(inside) : inside.size();
+    }
+    return sum;
+  }
+
+  // Opens the sources of the blobs, so that requests_for() knows them.
+  Status find_out(const std::vector<ByteRange>& ranges) override {
     for (Blob& blob : blobs_) {
       const std::vector<ByteRange> inside = ranges_in(blob, ranges);
       if (inside.empty()) continue;
       if (!blob.source) FATCTX_TRY(open(blob, false));
-      auto counted = blob.source->count_requests(inside);
-      if (!counted.ok() && counted.error().code == ErrorCode::kOperationNotPermitted) {
+      auto done = blob.source->find_out(inside);
+      if (!done.ok() && done.error().code == ErrorCode::kOperationNotPermitted) {
         FATCTX_TRY(renew(blob));
-        counted = blob.source->count_requests(inside);
+        done = blob.source->find_out(inside);
       }
-      FATCTX_ASSIGN(const std::uint64_t count, std::move(counted));
-      sum += count;
+      FATCTX_TRY(std::move(done));
     }
-    return sum;
+    return Done{};
   }
 
   // Asks for the first bytes, so that a registry that sends no ranges is known at once.

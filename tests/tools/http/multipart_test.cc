@@ -69,7 +69,8 @@ Took read(std::string_view body, const std::vector<ByteRange>& asked, std::size_
   return took;
 }
 
-// Reads a body in every cut of two pieces, and from each cut on byte by byte. Returns the result, which must be the same for all.
+// Reads a body in every cut of two pieces, and from each cut on byte by byte. Returns the result, which must be the
+// same for all.
 Took read_in_every_cut(const std::string& body, const std::vector<ByteRange>& asked) {
   const Took whole = read(body, asked, body.size(), body.size());
   const std::size_t step = body.size() / 1000 + 1;  // long bodies are of one line again and again
@@ -148,7 +149,12 @@ TEST(Multipart, WhatServersMaySendWrongly) {
       {std::string(700, 'a') + "\r\n" + std::string(700, 'a') + "\r\n", ErrorCode::kIo, "no boundary is in"},
       {std::string(1200, '-'), ErrorCode::kIo, "a line has more than"},
       {"--b\r\nX: " + std::string(1200, 'a'), ErrorCode::kIo, "a line has more than"},
-      {"--b\r\n" + [] { std::string lines; for (int i = 0; i < 1000; ++i) lines += "X: y\r\n"; return lines; }(),
+      {"--b\r\n" +
+           [] {
+             std::string lines;
+             for (int i = 0; i < 1000; ++i) lines += "X: y\r\n";
+             return lines;
+           }(),
        ErrorCode::kIo, "the headers of a part have more than"},
       {"--b--\r\n", ErrorCode::kIo, "it has no part"},
       {"--b\r\nContent-Type: a/b\r\n\r\nbytes", ErrorCode::kIo, "a part has no Content-Range"},
@@ -161,7 +167,8 @@ TEST(Multipart, WhatServersMaySendWrongly) {
       {"--b\r\n" + range + "\r\n" + file_bytes(kAsked[0]) + "more\r\n--b--\r\n", ErrorCode::kIo, "has more bytes than"},
       {"--b\r\n" + range + "\r\n" + file_bytes({10, 20}) + "\r\nmore\r\n--b--\r\n", ErrorCode::kIo, "another length"},
       {"--b\r\n" + range + "\r\n" + file_bytes(kAsked[0]) + "\r\n--c--\r\n", ErrorCode::kIo, "another length"},
-      {"--b\r\n" + range + "Content-Type: multipart/byteranges; boundary=c\r\n\r\n", ErrorCode::kUnsupported, "parts itself"},
+      {"--b\r\n" + range + "Content-Type: multipart/byteranges; boundary=c\r\n\r\n", ErrorCode::kUnsupported,
+       "parts itself"},
       {"--b\r\n" + range + "Content-Encoding: gzip\r\n\r\n", ErrorCode::kUnsupported, "encodes"},
       {"--b\r\n" + range + "content-transfer-encoding: BASE64\r\n\r\n", ErrorCode::kUnsupported, "encodes"},
       {part(kAsked[0]) + part(kAsked[0]) + kLast, ErrorCode::kIo, "bytes twice"},
@@ -207,10 +214,11 @@ TEST(Multipart, HasTheBoundaryOfItsContentType) {
   for (const std::string_view wrong :
        {std::string_view(too_long), std::string_view("multipart/byteranges"), std::string_view("multipart/byteranges;"),
         std::string_view("multipart/byteranges; boundary="), std::string_view("multipart/byteranges; boundary=\"\""),
-        std::string_view("multipart/byteranges; boundary=\"a"), std::string_view("multipart/byteranges; boundary=\"a\\"),
-        std::string_view("multipart/byteranges; boundary=\"a \""), std::string_view("multipart/byteranges; boundary=a\x01"),
-        std::string_view("multipart/byteranges; boundary"), std::string_view("multipart/mixed; boundary=a"),
-        std::string_view("a/b; boundary=a"), std::string_view("")}) {
+        std::string_view("multipart/byteranges; boundary=\"a"),
+        std::string_view("multipart/byteranges; boundary=\"a\\"),
+        std::string_view("multipart/byteranges; boundary=\"a \""),
+        std::string_view("multipart/byteranges; boundary=a\x01"), std::string_view("multipart/byteranges; boundary"),
+        std::string_view("multipart/mixed; boundary=a"), std::string_view("a/b; boundary=a"), std::string_view("")}) {
     EXPECT_EQ(boundary(wrong), "none") << wrong;
   }
   EXPECT_TRUE(is_multipart(" MULTIPART/mixed"));
