@@ -61,7 +61,7 @@ def used(said: dict) -> list[str]:
 def test_leaves_are_taken_if_they_cost_least(fatctx, pack, site, tmp_path):
     body = bytearray(os.urandom(6_000_000))
     pack("old.fatctx", bytes(body))
-    body[40 * LEAF:42 * LEAF] = os.urandom(2 * LEAF)
+    body[40 * LEAF:43 * LEAF] = os.urandom(3 * LEAF)
     pack("new.fatctx", bytes(body))
     fatctx("index", "new.fatctx")
     place_of_update(fatctx, tmp_path, "old.fatctx").write_bytes(os.urandom(6 * LEAF))
@@ -133,3 +133,21 @@ def test_the_smallest_update_of_several_old_files_is_taken(fatctx, pack, site, t
     said = json.loads(fatctx("fetch", f"{site[0]}/new.fatctx", "--all", "--from", "other.fatctx", "--from", "old.fatctx", "-o", "got.fatctx",
                              "--json").stdout)
     assert said["update_bytes"] == sizes[1]
+
+
+def test_a_device_with_a_part_of_the_old_file_gets_its_part_of_the_new_one(fatctx, site, tmp_path):
+    """The update needs bytes of the other chip, so it is refused, and the block index serves."""
+    for name, version in (("whole.fatctx", 1), ("new.fatctx", 2)):
+        for chip, seed in (("SM8550", 3), ("SM8750", 9)):
+            (tmp_path / f"{chip}.bin").write_bytes(moved(version, seed))
+        fatctx("pack", "-o", name, "--name", "m", "--binary", "SM8550.bin@htp:SM8550", "--binary", "SM8750.bin@htp:SM8750")
+    fatctx("index", "new.fatctx")
+    fatctx("delta", "whole.fatctx", "new.fatctx", "-o", place_of_update(fatctx, tmp_path, "whole.fatctx"))
+    fatctx("fetch", "whole.fatctx", "--device", "SM8550", "-o", "old.fatctx")
+    done = fatctx("fetch", f"{site[0]}/new.fatctx", "--device", "SM8550", "--from", "old.fatctx", "-o", "got.fatctx", "--json")
+    said = json.loads(done.stdout)
+    assert "not_present" in done.stderr and said["update"] is None
+    assert used(said) == ["block_index"] and said["fetched_bytes"] < 0.2 * said["needed_bytes"]
+    record = next(name for name in said["records"] if "SM8550" in name)
+    fatctx("extract", "got.fatctx", record, "-o", "out.bin")
+    assert (tmp_path / "out.bin").read_bytes() == (tmp_path / "SM8550.bin").read_bytes()
