@@ -562,6 +562,86 @@ def oci() -> Seeds:
         "location-elsewhere": b"\6//evil.example.org:443/x",
         "location-beside": b"\6uploads/1#part",
         "error": b'\7{"errors": [{"code": "DENIED", "message": "no\\u001b[31m"}]}',
+    } | oci_of_others()
+
+
+def oci_of_others() -> Seeds:
+    """Answers as other programs write them: field names, order and types as of docker, oras, ModelPack and registries."""
+    digest = "sha256:" + "fedcba9876543210" * 4
+    docker, image = "application/vnd.docker.", "application/vnd.oci.image."
+
+    def text(kind: int, **fields: object) -> bytes:
+        return bytes([kind]) + json.dumps(fields, indent=3).encode()
+
+    def blob(media_type: str, size: int, **more: object) -> dict:
+        return {"mediaType": media_type, "digest": digest, "size": size, **more}
+
+    def titled(media_type: str, size: int, title: str) -> dict:
+        return blob(media_type, size, annotations={"org.opencontainers.image.title": title})
+
+    empty = blob("application/vnd.oci.empty.v1+json", 2, data="e30=")
+    created = {"org.opencontainers.image.created": "2026-01-02T03:04:05Z"}
+    platforms = [blob(f"{image}manifest.v1+json", 1234, platform={"architecture": name, "os": "linux"}) for name in ("amd64", "arm64")]
+    attestation = blob(f"{image}manifest.v1+json", 566, annotations={"vnd.docker.reference.type": "attestation-manifest"},
+                       platform={"architecture": "unknown", "os": "unknown"})
+    listed = {"artifactType": "application/vnd.fatctx.update.v1",
+              "annotations": {"vnd.fatctx.from": "a4992940-ebfd-8fd8-93f5-5b112d9203b3-1", **created}}
+    weights = "application/vnd.cncf.model.weight.v1.raw"
+    return {
+        "docker-image": text(0, schemaVersion=2, mediaType=f"{docker}distribution.manifest.v2+json",
+                             config=blob(f"{docker}container.image.v1+json", 7023),
+                             layers=[blob(f"{docker}image.rootfs.diff.tar.gzip", size) for size in (32654, 16724)]),
+        "docker-foreign-layer": text(0, schemaVersion=2, mediaType=f"{docker}distribution.manifest.v2+json",
+                                     config=blob(f"{docker}container.image.v1+json", 7023),
+                                     layers=[blob(f"{docker}image.rootfs.foreign.diff.tar.gzip", 9, urls=["https://example.com/layer"])]),
+        "docker-schema-1": text(0, schemaVersion=1, name="m", tag="1", architecture="amd64", fsLayers=[{"blobSum": digest}],
+                                history=[{"v1Compatibility": "{}"}], signatures=[]),
+        "docker-list": text(1, schemaVersion=2, mediaType=f"{docker}distribution.manifest.list.v2+json", manifests=platforms),
+        "docker-list-for-a-manifest": text(0, schemaVersion=2, mediaType=f"{docker}distribution.manifest.list.v2+json", manifests=platforms),
+        "oci-image": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", config=blob(f"{image}config.v1+json", 7023),
+                          layers=[blob(f"{image}layer.v1.tar+{how}", 100) for how in ("gzip", "zstd")], annotations=created),
+        "oci-index": text(1, schemaVersion=2, mediaType=f"{image}index.v1+json", manifests=[*platforms, attestation], annotations=created),
+        "oras-file": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", artifactType="application/vnd.unknown.artifact.v1",
+                          config=empty, layers=[titled(f"{image}layer.v1.tar", 51990, "model.fatctx")], annotations=created),
+        "oras-folder": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", artifactType="application/vnd.unknown.artifact.v1",
+                            config=empty, annotations=created,
+                            layers=[blob(f"{image}layer.v1.tar+gzip", 400, annotations={
+                                "io.deis.oras.content.digest": digest, "io.deis.oras.content.unpack": "true",
+                                "org.opencontainers.image.title": "models"}), titled("text/plain", 9, "a/../model.fatctx")]),
+        "oras-old": text(0, schemaVersion=2, config=blob("application/vnd.unknown.config.v1+json", 2),
+                         layers=[titled(f"{image}layer.v1.tar", 51990, "model.fatctx")]),
+        "oras-artifact-manifest": text(0, mediaType="application/vnd.oci.artifact.manifest.v1+json", artifactType="a/b", blobs=[empty]),
+        "modelpack": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", artifactType="application/vnd.cncf.model.manifest.v1+json",
+                          config=blob("application/vnd.cncf.model.config.v1+json", 301),
+                          layers=[blob(weights, 9_000_000_000, annotations={
+                              "org.cncf.model.filepath": "model.safetensors", "org.cncf.model.file.mediatype.untested": "true",
+                              "org.cncf.model.file.metadata+json": '{"name":"model.safetensors","mode":420,"uid":0,"size":9000000000}'}),
+                                  blob("application/vnd.cncf.model.doc.v1.tar", 4096)]),
+        "modelpack-with-a-container": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json",
+                                           artifactType="application/vnd.cncf.model.manifest.v1+json",
+                                           config=blob("application/vnd.cncf.model.config.v1+json", 301),
+                                           layers=[titled(weights, 51990, "model.fatctx"), blob("application/vnd.cncf.model.weight.config.v1.tar", 9)]),
+        "helm-chart": text(0, schemaVersion=2, config=blob("application/vnd.cncf.helm.config.v1+json", 117),
+                           layers=[blob("application/vnd.cncf.helm.chart.content.v1.tar+gzip", 2487)]),
+        "cosign-signature": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", config=blob(f"{image}config.v1+json", 233),
+                                 layers=[blob("application/vnd.dev.cosign.simplesigning.v1+json", 210, annotations={
+                                     "dev.cosignproject.cosign/signature": "MEUCIQ=="})]),
+        "referrers": text(1, schemaVersion=2, mediaType=f"{image}index.v1+json",
+                          manifests=[blob(f"{image}manifest.v1+json", 700, **listed),
+                                     blob(f"{image}manifest.v1+json", 700, artifactType="application/vnd.fatctx.blocks.v1"),
+                                     blob(f"{image}manifest.v1+json", 800, artifactType="application/spdx+json")]),
+        "referrers-none": text(1, schemaVersion=2, mediaType=f"{image}index.v1+json", manifests=[]),
+        "referrers-null": text(1, schemaVersion=2, manifests=None),
+        "update-of-a-registry": text(0, schemaVersion=2, mediaType=f"{image}manifest.v1+json", artifactType="application/vnd.fatctx.update.v1",
+                                     config=empty, layers=[blob("application/vnd.fatctx.update.v1", 12720)],
+                                     subject=blob(f"{image}manifest.v1+json", 900), annotations=listed["annotations"]),
+        "token-of-docker": text(3, token="eyJ.eyJ.c2ln", access_token="eyJ.eyJ.c2ln", expires_in=300, issued_at="2026-01-02T03:04:05.6Z"),
+        "docker-config": text(4, auths={"https://index.docker.io/v1/": {"auth": "dXNlcjpwYXNz"}, "localhost:5000": {"identitytoken": "t"}},
+                              HttpHeaders={"User-Agent": "Docker-Client"}, credHelpers={"gcr.io": "gcloud"}, currentContext="desktop-linux"),
+        "challenge-of-docker": b'\2Bearer realm="https://auth.docker.io/token",service="registry.docker.io",'
+                               b'scope="repository:library/m:pull",error="invalid_token"',
+        "errors-of-a-registry": text(7, errors=[{"code": "MANIFEST_UNKNOWN", "message": "manifest unknown", "detail": {"Tag": "2"}},
+                                                {"code": "TOOMANYREQUESTS", "message": "You have reached your pull rate limit."}]),
     }
 
 
@@ -919,6 +999,62 @@ def http_answer() -> Seeds:
         "no-numbers": asked(0, 100, 0, part, "Content-Range: bytes a-b/c", "Content-Range: octets 0-99/1000"),
         "control-characters": asked(0, 100, 0, part, "Content-Range: bytes 0-\r5/9\x1b[31m"),
         "no-status": asked(0, 100, 0, "HTTP/1.1", "Content-Range bytes"),
+        "parts": asked(0, 100, 1, part, "Content-Type: multipart/byteranges; boundary=00000000000000000001"),
+        "parts-quoted": asked(0, 100, 3, part, 'Content-Type: multipart/byteranges; x="a;b"; boundary="a b\\c"', 'ETag: "1"'),
+        "parts-of-another-kind": asked(0, 100, 1, part, "Content-Type: multipart/mixed; boundary=b"),
+        "one-of-several": asked(0, 100, 1, part, "Content-Range: bytes 105-109/1000000"),
+        "joined": asked(0, 100, 1, part, "Content-Range: bytes 0-109/1000000"),
+        "too-many-ranges": asked(0, 100, 1, "HTTP/1.1 416 Range Not Satisfiable"),
+    }
+
+
+def multipart() -> Seeds:
+    """See multipart_fuzz.cc."""
+    def answer(ranges: list[tuple[int, int]], body: bytes, content_type: str = "multipart/byteranges; boundary=b", piece: int = 6) -> bytes:
+        head, at = struct.pack("<HB", piece, len(ranges)), 0
+        for offset, size in ranges:
+            head += struct.pack("<HB", offset - at, size - 1)
+            at = offset + size
+        return head + bytes([len(content_type)]) + content_type.encode() + body
+
+    def part(offset: int, size: int, lines: str = "Content-Type: a/b\r\n", total: str = "1000000", end: str = "\r\n", span: int = 0) -> bytes:
+        head = f"{end}--b{end}{lines}Content-Range: bytes {offset}-{offset + (span or size) - 1}/{total}{end}{end}"
+        return head.encode() + bytes((offset + i) % 256 for i in range(size))
+
+    two, last = [(10, 20), (100, 5)], b"\r\n--b--\r\n"
+    good = part(10, 20) + part(100, 5) + last
+    return {
+        "two": answer(two, good),
+        "quoted": answer(two, good, 'Multipart/ByteRanges; x="a\\"b"; boundary="b"'),
+        "long-boundary": answer(two, good.replace(b"--b", b"--" + b"b" * 70), "multipart/byteranges; boundary=" + "b" * 70),
+        "no-boundary": answer(two, good, "multipart/byteranges"),
+        "turned": answer(two, part(100, 5) + part(10, 20) + last),
+        "joined": answer(two, part(10, 95) + last),
+        "divided": answer(two, part(10, 7) + part(100, 5) + part(17, 13) + last),
+        "left-out": answer(two, part(100, 5) + last),
+        "preamble": answer(two, b"words\r\n--bb\r\n" + good + b"epilogue"),
+        "line-feeds": answer(two, part(10, 20, "", end="\n") + part(100, 5, end="\n") + b"\n--b--"),
+        "mixed-ends": answer(two, part(10, 20, "X: y\n") + b"\n--b \t\r\ncontent-range:bytes 100-104/1000000\n\r\n-\r\n-" + b"-" + last),
+        "shorter": answer(two, part(10, 19, span=20) + part(100, 5) + last),
+        "longer": answer(two, part(10, 22, span=20) + part(100, 5) + last),
+        "twice": answer(two, part(10, 20) + part(10, 20) + last),
+        "overlap": answer(two, part(10, 5) + part(14, 16) + last),
+        "outside": answer(two, part(9, 21) + last),
+        "other-size": answer(two, part(10, 20, total="999999") + last),
+        "unknown-size": answer(two, part(10, 20, total="*") + last),
+        "large-numbers": answer(two, b"--b\r\nContent-Range: bytes 18446744073709551615-18446744073709551615/18446744073709551616\r\n\r\n"),
+        "two-content-ranges": answer(two, part(10, 20, "Content-Range: bytes 10-29/1000000\r\n")),
+        "no-content-range": answer(two, b"--b\r\nX: y\r\n\r\nbytes" + last),
+        "folded": answer(two, b"--b\r\nContent-Range:\r\n bytes 10-29/1000000\r\n\r\n"),
+        "nested": answer(two, part(10, 20, "Content-Type: multipart/byteranges; boundary=c\r\n")),
+        "compressed": answer(two, part(10, 20, "Content-Encoding: gzip\r\n")),
+        "no-end": answer(two, part(10, 20) + part(100, 4, span=5)),
+        "no-last-boundary": answer(two, part(10, 20) + b"\r\n--b"),
+        "no-part": answer(two, b"--b--\r\n"),
+        "tiny-parts": answer([(10, 20)], b"".join(part(at, 1, "") for at in range(10, 30)) + last),
+        "endless-line": answer(two, b"--b\r\nX: " + b"y" * 1100),
+        "endless-preamble": answer(two, b"no\r\n" * 300),
+        "other-boundary": answer(two, good, "multipart/byteranges; boundary=c"),
     }
 
 
@@ -1571,8 +1707,8 @@ def update() -> Seeds:
 
 
 TARGETS = {make.__name__: make for make in (append, c_calls, container_bytes, container_edits, description, dlc,
-                                            dlc_layout, fetch, gguf, http_answer, irpa, lz4, manifest, oci, qnn_json, recipe, safetensors,
-                                            tensor_table, toc, update, words, writers)}
+                                            dlc_layout, fetch, gguf, http_answer, irpa, lz4, manifest, multipart, oci, qnn_json, recipe,
+                                            safetensors, tensor_table, toc, update, words, writers)}
 
 
 def main() -> None:

@@ -5,12 +5,16 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from multipart_answer import multipart  # noqa: E402
+
 LEAF = 65_536
 PROGRAM = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release")) / "tools" / "fatctx"
 
@@ -49,12 +53,14 @@ def start(program, tmp_path):
 
 class Server:
     """Serves one file with ranges. `spoil` changes an answer: it takes the handler, the range and the bytes, sends what
-    it wants and returns True, or returns False for the ordinary answer."""
+    it wants and returns True, or returns False for the ordinary answer. `several`: what it does with a request for several
+    ranges; for `spoil`, the first of them is the range, and all are `handler.ranges`."""
 
     def __init__(self, path: pathlib.Path):
         self.path = path
         self.read = None
         self.spoil = None
+        self.several = "parts"  # or "one": the first of them; "span": all from first to last; "whole"; or a status
         self.etag = '"1"'
         self.requests = []
         self.sent = 0
@@ -70,14 +76,23 @@ class Server:
                 server.requests.append(dict(self.headers) | {"path": self.path})
                 data = server.bytes()
                 words = self.headers.get("Range", "")
-                first, last = 0, len(data) - 1
-                if words:
-                    first, last = (int(word) for word in words.removeprefix("bytes=").split("-"))
-                    last = min(last, len(data) - 1)
+                end = len(data) - 1
+                pairs = [word.split("-") for word in words.removeprefix("bytes=").split(",")] if words else [(0, end)]
+                self.ranges = [(int(first), min(int(last), end)) for first, last in pairs]
+                first, last = self.ranges[0]
                 if server.spoil and server.spoil(self, (first, last), data):
                     self.close_connection = True
                     return
-                if words and self.headers.get("If-Range", server.etag) == server.etag:
+                is_same = words and self.headers.get("If-Range", server.etag) == server.etag
+                if is_same and len(self.ranges) > 1 and server.several == "parts":
+                    kind, body = multipart(data, self.ranges)
+                    server.sent -= len(body) - sum(last + 1 - first for first, last in self.ranges)  # counts bytes of the file
+                    return self.answer(206, body, None, [("Content-Type", kind)])
+                if is_same and len(self.ranges) > 1 and isinstance(server.several, int):
+                    return self.answer(server.several, b"no", None)
+                if len(self.ranges) > 1 and server.several == "span":
+                    last = self.ranges[-1][1]
+                if is_same and (len(self.ranges) == 1 or server.several != "whole"):
                     self.answer(206, data[first:last + 1], f"bytes {first}-{last}/{len(data)}")
                 else:
                     self.answer(200, data, None)

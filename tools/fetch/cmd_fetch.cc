@@ -129,7 +129,7 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
   auto run = run_plan(plan, *source.value(), FetchStage::kPayload, progressed);
   if (run.ok()) {
     if (!fetched.whole_file) {
-      take_from_beside(plan, {flags.source, flags.out, seeds, fetched.dry_run}, http, fetched.beside);
+      take_from_beside(plan, {flags.source, flags.out, seeds, *source.value(), fetched.dry_run}, http, fetched.beside);
     }
     if (http.cancel != nullptr && http.cancel->load()) {
       return Error{ErrorCode::kCancelled, "the fetch was cancelled; what came is kept, fetch again to go on"};
@@ -141,21 +141,22 @@ Result<Fetched> fetch(const FetchFlags& flags, HttpOptions http) {
     Error error = std::move(run).error();
     return error.message.starts_with(flags.source) ? std::move(error) : in_context(std::move(error), flags.source);
   }
-  fetched.requests += source.value()->requests() + fetched.beside.requests;
   if (flags.dry_run) {
     if (!fetched.beside.update.empty()) {
       fetched.more_requests = 1;
       fetched.more_bytes = fetched.beside.update_bytes;
     } else {
-      for (const ByteRange& range : plan.wanted()) {
-        ++fetched.more_requests;
-        fetched.more_bytes += range.size;
-      }
+      const std::vector<ByteRange> wanted = plan.wanted();
+      FATCTX_TRY(source.value()->find_out(wanted));
+      fetched.more_requests = source.value()->requests_for(wanted);
+      for (const ByteRange& range : wanted) fetched.more_bytes += range.size;
     }
+    fetched.requests = source.value()->requests() + fetched.beside.requests;
     fetched.report = plan.report();
     if (!resumed) plan.discard();
     return fetched;
   }
+  fetched.requests = source.value()->requests() + fetched.beside.requests;
   FATCTX_TRY(plan.publish());
   fetched.report = plan.report();
   return fetched;
@@ -181,6 +182,7 @@ std::string fetched_text(const Fetched& fetched) {
   if (!beside.index.empty()) {
     text += fmt::format("{} of a block index: {}\n", size_text(beside.index_bytes), escaped(beside.index));
   }
+  text += ways_text(beside);
   text += fmt::format("{} fetched in {}\n", size_text(report.fetched_bytes), count_text(fetched.requests, "request"));
   if (fetched.dry_run) {
     text += fmt::format("{} more would be fetched in {}; nothing was written\n", size_text(fetched.more_bytes),
@@ -206,6 +208,7 @@ std::string fetched_json(const Fetched& fetched) {
                     {"update_bytes", fetched.beside.update_bytes},
                     {"block_index", text_or_null(fetched.beside.index)},
                     {"block_index_bytes", fetched.beside.index_bytes},
+                    {"ways", ways_json(fetched.beside)},
                     {"dry_run", fetched.dry_run},
                     {"more_bytes", fetched.more_bytes},
                     {"more_requests", fetched.more_requests},

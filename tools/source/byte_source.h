@@ -1,7 +1,9 @@
 // Where `fetch` and `repair` read a container from: ranges of a file here, or of a URL.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +26,11 @@ class ByteSource {
   // io (the connection broke again and again, or the server answers wrongly).
   [[nodiscard]] virtual Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) = 0;
   [[nodiscard]] virtual std::uint64_t requests() const noexcept = 0;
+  // Returns the number of requests that read() takes for the ranges, as far as is known now and if none breaks off.
+  [[nodiscard]] virtual std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const = 0;
+  // Finds out for requests_for() whether the server sends so many ranges in one answer. A request for that is counted
+  // in requests() only if read() would make it too. Errors: those of read().
+  [[nodiscard]] virtual Status find_out(const std::vector<ByteRange>& ranges) = 0;
   // Returns the SHA-256 that the table of contents of the container must have, in hexadecimal, if the source says it.
   [[nodiscard]] virtual std::string toc_sha256() const { return {}; }
 };
@@ -39,6 +46,21 @@ struct HttpCredentials {
   [[nodiscard]] bool empty() const noexcept { return user.empty() && bearer.empty(); }
 };
 
+// The answers of one server to requests for several ranges, as far as they are known. A server may answer with the
+// whole file, with one of them, or with an error.
+struct SeveralRanges {
+  std::size_t sent = 1;  // the most that one answer has brought
+  bool refused = false;  // more than `sent` were refused
+
+  // Returns whether it is not known if an answer brings so many.
+  [[nodiscard]] bool is_new(std::size_t count) const noexcept { return count > sent && !refused; }
+  void send(std::size_t count) noexcept { sent = std::max(sent, count); }
+  void refuse(std::size_t count) noexcept {
+    refused = true;
+    if (count <= sent) sent = std::max<std::size_t>(count / 2, 1);
+  }
+};
+
 struct HttpOptions {
   std::string ca_file;                 // PEM; empty: the system's
   std::string auth_file;               // "user:password" or "Bearer TOKEN"; empty: none
@@ -49,6 +71,7 @@ struct HttpOptions {
   std::uint32_t retries = 5;           // in a row without a byte of progress
   std::uint32_t stalled_seconds = 30;  // below 1 KiB/s for so long is a broken connection
   const std::atomic<bool>* cancel = nullptr;
+  std::shared_ptr<SeveralRanges> several = nullptr;  // of sources on one server; null: the source finds out by itself
 };
 
 // Asks the server for the first bytes, which says size and version of the file.

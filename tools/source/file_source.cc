@@ -21,6 +21,8 @@ class FileSource final : public ByteSource {
 
   std::uint64_t size() const noexcept override { return size_; }
   std::uint64_t requests() const noexcept override { return requests_; }
+  std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const override { return ranges.size(); }
+  Status find_out(const std::vector<ByteRange>& /*ranges*/) override { return Done{}; }
 
   Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) override {
     std::vector<char> bytes(std::size_t{1} << 20U);

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/http/http_answer.h"
 #include "tools/source/curl_easy.h"
-#include "tools/source/http_answer.h"
 #include "tools/source/retry_pause.h"
 
 namespace fatctx::tools {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "fatctx/content_hash.h"
+#include "tools/http/http_answer.h"
 #include "tools/source/credentials_file.h"
-#include "tools/source/http_answer.h"
 #include "tools/source/retry_pause.h"
 
 namespace fatctx::tools {

@@ -39,6 +39,31 @@ class OciSource final : public ByteSource {
   }
   std::string toc_sha256() const override { return toc_sha256_; }
 
+  std::uint64_t requests_for(const std::vector<ByteRange>& ranges) const override {
+    std::uint64_t sum = 0;
+    for (const Blob& blob : blobs_) {
+      const std::vector<ByteRange> inside = ranges_in(blob, ranges);
+      if (!inside.empty()) sum += blob.source ? blob.source->requests_for(inside) : inside.size();
+    }
+    return sum;
+  }
+
+  // Opens the sources of the blobs, so that requests_for() knows them.
+  Status find_out(const std::vector<ByteRange>& ranges) override {
+    for (Blob& blob : blobs_) {
+      const std::vector<ByteRange> inside = ranges_in(blob, ranges);
+      if (inside.empty()) continue;
+      if (!blob.source) FATCTX_TRY(open(blob, false));
+      auto done = blob.source->find_out(inside);
+      if (!done.ok() && done.error().code == ErrorCode::kOperationNotPermitted) {
+        FATCTX_TRY(renew(blob));
+        done = blob.source->find_out(inside);
+      }
+      FATCTX_TRY(std::move(done));
+    }
+    return Done{};
+  }
+
   // Asks for the first bytes, so that a registry that sends no ranges is known at once.
   Status begin() {
     if (blobs_.empty()) return Done{};
@@ -50,23 +75,29 @@ class OciSource final : public ByteSource {
 
   Status read(const std::vector<ByteRange>& ranges, const TakeBytes& take) override {
     for (Blob& blob : blobs_) {
-      const ByteRange whole{blob.offset, blob.descriptor.size};
-      std::vector<ByteRange> inside;
-      for (const ByteRange& range : ranges) {
-        const std::uint64_t first = std::max(range.offset, whole.offset);
-        const std::uint64_t end = std::min(range.offset + range.size, whole.offset + whole.size);
-        if (first < end) inside.push_back({first - whole.offset, end - first});
-      }
+      const std::vector<ByteRange> inside = ranges_in(blob, ranges);
       if (!inside.empty()) FATCTX_TRY(read_blob(blob, inside, take));
     }
     return Done{};
   }
 
  private:
+  // Returns the bytes of a blob that are in the ranges, by their places in the blob.
+  static std::vector<ByteRange> ranges_in(const Blob& blob, const std::vector<ByteRange>& ranges) {
+    std::vector<ByteRange> inside;
+    for (const ByteRange& range : ranges) {
+      const std::uint64_t first = std::max(range.offset, blob.offset);
+      const std::uint64_t end = std::min(range.offset + range.size, blob.offset + blob.descriptor.size);
+      if (first < end) inside.push_back({first - blob.offset, end - first});
+    }
+    return inside;
+  }
+
   Status open(Blob& blob, bool ask) {
     if (blob.source) ended_requests_ += blob.source->requests();
-    auto opened = open_blob_source(registry_.blob_url(blob.descriptor.sha256), blob.descriptor.size, ask,
-                                   registry_.blob_options());
+    HttpOptions options = registry_.blob_options();
+    options.several = several_;
+    auto opened = open_blob_source(registry_.blob_url(blob.descriptor.sha256), blob.descriptor.size, ask, options);
     if (!opened.ok()) {
       ++ended_requests_;
       blob.source.reset();
@@ -91,13 +122,20 @@ class OciSource final : public ByteSource {
     // A token lives for a minute or five; a fetch lives longer. The caller asks again for what it lacks.
     idle_renewals_ = came ? 0 : idle_renewals_ + 1;
     if (idle_renewals_ > kMostIdleRenewals) return done;
+    return renew(blob);
+  }
+
+  Status renew(Blob& blob) {
     FATCTX_TRY(registry_.renew(blob.descriptor.sha256));
+    // A server that refuses an old token may have refused several ranges for that.
+    if (several_->refused) *several_ = {};
     return open(blob, false);
   }
 
   OciRegistry registry_;
   std::vector<Blob> blobs_;
   std::string toc_sha256_;
+  std::shared_ptr<SeveralRanges> several_ = std::make_shared<SeveralRanges>();
   std::uint64_t size_ = 0;
   std::uint64_t ended_requests_ = 0;  // made by sources that were replaced
   int idle_renewals_ = 0;             // of the credentials, since bytes came

@@ -8,6 +8,7 @@
 
 #include "container/format/copy_out.h"
 #include "container/format/hash.h"
+#include "container/update/container_file.h"
 
 namespace fatctx::container {
 
@@ -48,11 +49,7 @@ Status BlockIndex::read(const mapping::OsFile& file) {
   std::vector<std::byte> head(
       static_cast<std::size_t>(std::min<std::uint64_t>(identity.size, sizeof(BlockIndexHeader))));
   FATCTX_TRY(file.read_at(0, head));
-  const std::size_t magic = std::min(head.size(), kBlockIndexMagic.size());
-  if (magic == 0 ||
-      !std::equal(head.begin(), head.begin() + static_cast<std::ptrdiff_t>(magic), kBlockIndexMagic.begin())) {
-    return Error{ErrorCode::kBadMagic, "not a block index"};
-  }
+  if (!has_magic(head, kBlockIndexMagic)) return Error{ErrorCode::kBadMagic, "not a block index"};
   const auto copied = copy_out<BlockIndexHeader>(head, 0);
   if (!copied.ok()) return Error{ErrorCode::kTruncated, "the block index ends in its header"};
   const BlockIndexHeader& header = copied.value();

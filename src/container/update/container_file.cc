@@ -22,16 +22,28 @@ ContainerName name_of(const Header& header) noexcept {
           .toc_hash = header.toc_hash.bytes};
 }
 
+bool has_magic(ByteView file, const std::array<std::byte, 8>& magic) noexcept {
+  const std::size_t size = std::min(file.size(), magic.size());
+  return size != 0 && std::equal(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size), magic.begin());
+}
+
 Result<ContainerFile> ContainerFile::open(const std::string& path) {
   auto file = mapping::open_for_reading(path);
   if (!file.ok()) return in_context(std::move(file).error(), path);
-  ContainerFile container{.path = path, .file = std::move(file).value(), .opened = {}};
+  ContainerFile container{.path = path, .file = std::move(file).value(), .opened = {}, .identity = {}};
   FATCTX_ASSIGN(mapping::FileIdentity identity, container.file->identity());
   if (!identity.regular) return Error{ErrorCode::kNotRegularFile, fmt::format("{}: not a regular file", path)};
   auto opened = read_growing(*container.file, identity, 0);
   if (!opened.ok()) return in_context(std::move(opened).error(), path);
   container.opened = std::move(opened).value();
+  container.identity = identity;
   return container;
+}
+
+Status ContainerFile::check_unchanged(std::string_view again) const {
+  FATCTX_ASSIGN(const mapping::FileIdentity now, file->identity());
+  if (now.size == identity.size && now.modified == identity.modified) return Done{};
+  return Error{ErrorCode::kChanged, fmt::format("{}: it was written to meanwhile; {} again", path, again)};
 }
 
 std::vector<StoredLeafHashes> stored_leaf_hashes(const Toc& toc) {

@@ -2,10 +2,13 @@
 // update speaks of.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "container/read/open.h"
@@ -22,15 +25,22 @@ namespace fatctx::container {
 [[nodiscard]] std::string text_of(const ContainerName& name);
 [[nodiscard]] ContainerName name_of(const Header& header) noexcept;
 
+// Returns whether a file begins with the magic of updates or of block indexes; a file that is shorter, with the
+// beginning of it.
+[[nodiscard]] bool has_magic(ByteView file, const std::array<std::byte, 8>& magic) noexcept;
+
 // An open container. Threads: const members from any number.
 struct ContainerFile {
   std::string path;
   std::unique_ptr<mapping::OsFile> file;
   OpenedToc opened;
+  mapping::FileIdentity identity;  // of the file when it was opened
 
   // Reads the newest generation. Errors: those of opening a file and of read_growing, with the path.
   [[nodiscard]] static Result<ContainerFile> open(const std::string& path);
   [[nodiscard]] ContainerName name() const noexcept { return name_of(opened.header); }
+  // Checks that nobody has written to the file since. `again`: the work to do again, for the message. Errors: changed.
+  [[nodiscard]] Status check_unchanged(std::string_view again) const;
 };
 
 // A leaf range in the file: hashes of all leaves of one segment, of one algorithm, without the hashes of leaf pages.

@@ -70,7 +70,6 @@ Result<BlockIndexReport> make_block_index(const std::string& container_path, con
     return Error{ErrorCode::kLimitExceeded, fmt::format("{}: {} bytes are more than a block index has blocks for",
                                                         container_path, static_cast<std::uint64_t>(name.size))};
   }
-  FATCTX_ASSIGN(const mapping::FileIdentity before, container.file->identity());
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> pending,
                 mapping::PendingFile::create(target, options.overwrite));
   WorkProgress progress(options.progress, options.cancel);
@@ -86,11 +85,7 @@ Result<BlockIndexReport> make_block_index(const std::string& container_path, con
   auto written = write_keys(container, block_log2, writer, progress);
   if (!written.ok()) return in_context(std::move(written).error(), container_path);
   FATCTX_TRY(writer.write(writer.hash()));
-  FATCTX_ASSIGN(const mapping::FileIdentity now, container.file->identity());
-  if (now.size != before.size || now.modified != before.modified) {
-    return Error{ErrorCode::kChanged,
-                 fmt::format("{}: it was written to meanwhile; make the index again", container_path)};
-  }
+  FATCTX_TRY(container.check_unchanged("make the index"));
   FATCTX_TRY(pending->publish(false));
   return BlockIndexReport{.path = target,
                           .index_bytes = writer.size(),

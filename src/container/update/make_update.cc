@@ -36,25 +36,25 @@ class UpdateMaker {
                    fmt::format("an update is made from 1 to {} containers, not from {}", kMaxOldFiles, old.size())};
     }
     threads_ = sharing::thread_count(options_.threads);
-    FATCTX_ASSIGN(made_, open_one(newer));
+    FATCTX_ASSIGN(made_, ContainerFile::open(newer));
     std::uint64_t given = 0;
     for (const std::string& path : old) {
-      FATCTX_ASSIGN(Input input, open_one(path));
-      const ContainerName name = input.container.name();
-      if (name == made_->container.name()) {
+      FATCTX_ASSIGN(ContainerFile input, ContainerFile::open(path));
+      const ContainerName name = input.name();
+      if (name == made_->name()) {
         return Error{ErrorCode::kInvalidArgument,
                      fmt::format("{} and {} are the same, {}", path, newer, text_of(name))};
       }
-      for (const Input& other : olds_) {
-        if (name == other.container.name()) {
+      for (const ContainerFile& other : olds_) {
+        if (name == other.name()) {
           return Error{ErrorCode::kInvalidArgument,
-                       fmt::format("{} and {} are the same, {}", other.container.path, path, text_of(name))};
+                       fmt::format("{} and {} are the same, {}", other.path, path, text_of(name))};
         }
       }
       given += name.size;
       olds_.push_back(std::move(input));
     }
-    const Header& header = made_->container.opened.header;
+    const Header& header = made_->opened.header;
     if (header.tail_bytes != 0) {
       return Error{ErrorCode::kTrailingData,
                    fmt::format("{}: {} bytes follow the committed end; `fatctx compact` writes it without them", newer,
@@ -69,38 +69,20 @@ class UpdateMaker {
   }
 
   Result<UpdateReport> make(const StreamSink& sink) {
-    for (const Input& input : olds_) {
-      FATCTX_TRY(check_payload(input.container, Absent::kAllowed, threads_, progress_));
+    for (const ContainerFile& input : olds_) {
+      FATCTX_TRY(check_payload(input, Absent::kAllowed, threads_, progress_));
     }
-    FATCTX_TRY(check_payload(made_->container, Absent::kRefused, threads_, progress_));
+    FATCTX_TRY(check_payload(*made_, Absent::kRefused, threads_, progress_));
     FATCTX_TRY(begin(sink));
     FATCTX_ASSIGN(const std::vector<UpdateStep> steps, find());
     count(steps);
     FATCTX_TRY(encode(steps, sink));
-    FATCTX_TRY(check_unchanged(*made_));
-    for (const Input& input : olds_) FATCTX_TRY(check_unchanged(input));
+    FATCTX_TRY(made_->check_unchanged("make the update"));
+    for (const ContainerFile& old : olds_) FATCTX_TRY(old.check_unchanged("make the update"));
     return std::move(report_);
   }
 
  private:
-  struct Input {
-    ContainerFile container;
-    mapping::FileIdentity identity;
-  };
-
-  static Result<Input> open_one(const std::string& path) {
-    FATCTX_ASSIGN(ContainerFile container, ContainerFile::open(path));
-    FATCTX_ASSIGN(const mapping::FileIdentity identity, container.file->identity());
-    return Input{std::move(container), identity};
-  }
-
-  static Status check_unchanged(const Input& input) {
-    FATCTX_ASSIGN(const mapping::FileIdentity now, input.container.file->identity());
-    if (now.size == input.identity.size && now.modified == input.identity.modified) return Done{};
-    return Error{ErrorCode::kChanged,
-                 fmt::format("{}: it was written to meanwhile; make the update again", input.container.path)};
-  }
-
   static UpdateContainer described(const ContainerFile& container) {
     UpdateContainer described = container_of(container.name());
     described.path = container.path;
@@ -113,27 +95,27 @@ class UpdateMaker {
                                       .version = kUpdateVersion,
                                       .old_count = static_cast<std::uint16_t>(olds_.size()),
                                       .reserved = 0,
-                                      .made = made_->container.name()});
-    for (const Input& input : olds_) {
-      append_struct(bytes, input.container.name());
-      report_.old.push_back(described(input.container));
+                                      .made = made_->name()});
+    for (const ContainerFile& input : olds_) {
+      append_struct(bytes, input.name());
+      report_.old.push_back(described(input));
     }
     hash_before_ = hash128(bytes).bytes;
     append_struct(bytes, hash_before_);
-    report_.made = described(made_->container);
+    report_.made = described(*made_);
     report_.update_bytes = bytes.size();
     return sink(bytes);
   }
 
   Result<std::vector<UpdateStep>> find() {
     std::uint64_t old_bytes = 0;
-    for (const Input& input : olds_) {
-      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(input.container, options_.cancel)));
+    for (const ContainerFile& input : olds_) {
+      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(input, options_.cancel)));
       old_bytes_.back()->report_to(&progress_);
       sources_.push_back(old_bytes_.back().get());
       old_bytes += old_bytes_.back()->size();
     }
-    const ContainerFile& made = made_->container;
+    const ContainerFile& made = *made_;
     new_bytes_.emplace(bytes_of_new(made, options_.cancel));
     progress_.begin(old_bytes);
     FindSettings settings{.pieces = pieces_of(made.opened), .threads = threads_};
@@ -211,8 +193,8 @@ class UpdateMaker {
   const MakeUpdateOptions& options_;
   WorkProgress progress_;
   unsigned threads_ = 1;
-  std::vector<Input> olds_;
-  std::optional<Input> made_;
+  std::vector<ContainerFile> olds_;
+  std::optional<ContainerFile> made_;
   std::vector<std::unique_ptr<UpdateBytes>> old_bytes_;
   std::vector<const sharing::RecordBytes*> sources_;
   std::optional<UpdateBytes> new_bytes_;

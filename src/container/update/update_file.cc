@@ -9,6 +9,7 @@
 
 #include "container/format/copy_out.h"
 #include "container/format/hash.h"
+#include "container/update/container_file.h"
 #include "fatctx/base/little_endian.h"
 
 namespace fatctx::container {
@@ -57,11 +58,7 @@ Status UpdateFile::read_header() {
   std::vector<std::byte> bytes(static_cast<std::size_t>(
       std::min<std::uint64_t>(size_, sizeof(UpdateHeader) + kMaxOldFiles * sizeof(ContainerName) + sizeof(DiskHash))));
   FATCTX_TRY(file_->read_at(0, bytes));
-  const std::size_t magic = std::min(bytes.size(), kUpdateMagic.size());
-  if (magic == 0 ||
-      !std::equal(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic), kUpdateMagic.begin())) {
-    return error(ErrorCode::kBadMagic, "not an update", 0);
-  }
+  if (!has_magic(bytes, kUpdateMagic)) return error(ErrorCode::kBadMagic, "not an update", 0);
   const auto head = copy_out<UpdateHeader>(bytes, 0);
   if (!head.ok()) return error(ErrorCode::kTruncated, "the update ends in its header", size_);
   const UpdateHeader header = head.value();

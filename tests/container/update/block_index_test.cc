@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "container/format/hash.h"
 #include "fatctx/block_index.h"
@@ -152,6 +154,18 @@ TEST_F(BlockIndexes, AreMadeOfWholeContainersOnly) {
   EXPECT_TRUE(fails_with(make_block_index(path_, target, {.cancel = &cancel}), ErrorCode::kCancelled));
   EXPECT_FALSE(std::filesystem::exists(target)) << "nothing was published";
   EXPECT_TRUE(is_ok(make_block_index(path_, index_, {.overwrite = true})));
+}
+
+TEST_F(BlockIndexes, AreOfFilesThatNobodyWritesToMeanwhile) {
+  const std::string target = folder_.file("other.blocks");
+  bool written = false;
+  const auto append = [&](std::uint64_t, std::uint64_t) {
+    if (!std::exchange(written, true)) std::ofstream(path_, std::ios::binary | std::ios::app) << 'x';
+  };
+  const auto made = make_block_index(path_, target, {.progress = append});
+  ASSERT_TRUE(fails_with(made, ErrorCode::kChanged));
+  EXPECT_EQ(made.error().message, path_ + ": it was written to meanwhile; make the index again");
+  EXPECT_FALSE(std::filesystem::exists(target));
 }
 
 }  // namespace block_index_test

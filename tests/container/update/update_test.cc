@@ -570,5 +570,20 @@ TEST_F(Update, MemoryDoesNotDependOnTheFile) {
   EXPECT_LE(memory.grown_bytes(), std::uint64_t{64} << 20);
 }
 
+TEST_F(Update, IsOfFilesThatNobodyWritesToMeanwhile) {
+  for (const std::string& path : {old_, new_}) {
+    bool written = false;
+    const auto append = [&](std::uint64_t, std::uint64_t) {
+      if (!std::exchange(written, true)) std::ofstream(path, std::ios::binary | std::ios::app) << 'x';
+    };
+    const auto made = make_update(std::vector{old_}, new_, update_, {.progress = append});
+    ASSERT_TRUE(fails_with(made, ErrorCode::kChanged)) << path;
+    EXPECT_EQ(made.error().message, path + ": it was written to meanwhile; make the update again");
+    EXPECT_FALSE(std::filesystem::exists(update_));
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  }
+  ASSERT_TRUE(is_ok(make()));
+}
+
 }  // namespace update_test
 }  // namespace fatctx

@@ -2,8 +2,8 @@
 # Builds the fuzz targets with the compiler and the flags that OSS-Fuzz sets: CC, CXX, CFLAGS, CXXFLAGS,
 # LIB_FUZZING_ENGINE, SRC, WORK and OUT. Each target gets its seeds as NAME_seed_corpus.zip.
 
-TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout fetch gguf http_answer irpa lz4 manifest oci
-  qnn_json recipe safetensors tensor_table toc update words writers"
+TARGETS="append c_calls container_bytes container_edits description dlc dlc_layout fetch gguf http_answer irpa lz4 manifest
+  multipart oci qnn_json recipe safetensors tensor_table toc update words writers"
 
 # The distribution's libraries use libstdc++, and a program cannot use both standard libraries.
 export CXXFLAGS="${CXXFLAGS//-stdlib=libc++/}"

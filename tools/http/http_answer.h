@@ -8,6 +8,7 @@
 
 #include "fatctx/base/bytes.h"
 #include "fatctx/base/result.h"
+#include "tools/http/asked_ranges.h"
 
 namespace fatctx::tools {
 
@@ -15,6 +16,7 @@ struct HttpAnswer {
   long status = 0;
   std::string content_range;
   std::string content_encoding;
+  std::string content_type;
   std::string etag;
   std::string last_modified;
 
@@ -42,6 +44,22 @@ struct FileVersion {
 // shorter if the file is. Errors: not_found, operation_not_permitted (401, 403), unsupported (the server does not send
 // ranges, or encodes them), changed (of another version of the file), io (anything else).
 [[nodiscard]] Result<FileVersion> judge_answer(const HttpAnswer& answer, ByteRange range, const FileVersion* known);
+
+// The answer to a request for several ranges.
+struct SeveralAnswer {
+  enum class Kind : std::uint8_t {
+    kParts,    // multipart/byteranges with `boundary`
+    kOne,      // one range, `one`: of those that were asked for, or several joined
+    kRefused,  // no such answer: each range must be asked for by itself
+  };
+  Kind kind = Kind::kRefused;
+  std::string boundary;
+  ByteRange one;
+};
+// Judges it. Errors: those of judge_answer. An answer that a single range may not have (200, 403, 416 and others) is
+// kRefused: the answer to a single range says more.
+[[nodiscard]] Result<SeveralAnswer> judge_several(const HttpAnswer& answer, const AskedRanges& asked,
+                                                  const FileVersion& known);
 // Returns whether a later try may have another answer: 408, 429 and 5xx.
 [[nodiscard]] bool may_recover(long status) noexcept;
 

@@ -1,5 +1,5 @@
 // Answers of servers, and which of them a fetch believes.
-#include "tools/source/http_answer.h"
+#include "tools/http/http_answer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
