@@ -91,19 +91,38 @@ def test_features_are_those_of_the_processor(emulated, cpu):
     assert device["arch"] == "aarch64" and set(device["features"]) - {"sme"} == CPUS[cpu]
 
 
+# qemu answers mincore with a byte for each page of this machine, and the program has room for its own larger ones.
+NO_MINCORE = """
+#include <errno.h>
+int mincore(void* at, unsigned long size, unsigned char* pages) { return (void)at, (void)size, (void)pages, errno = ENOSYS, -1; }
+"""
+
+
 @pytest.mark.parametrize("page", [16384, 65536])
-def test_larger_pages_show_the_same_bytes(emulated, page):
+def test_larger_pages_show_the_same_bytes(emulated, page, tmp_path):
     """qemu gives the program pages of this size, and refuses to map files at less."""
-    there = run(*emulated.start("-p", str(page)), emulated.build / "tests/loader_walk_loader", "SM8650", *GOLDEN)
-    assert there.returncode == 0, there.stderr
-    assert re.findall(r"sum \w+", there.stdout) == re.findall(r"sum \w+", run(NATIVE / "tests/loader_walk_loader", "SM8650", *GOLDEN).stdout)
+    (tmp_path / "mincore.c").write_text(NO_MINCORE)
+    made = run(f"{emulated.arch}-linux-gnu-gcc", "-shared", "-fPIC", "mincore.c", "-o", "mincore.so", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    options = ("-p", str(page), "-E", f"LD_PRELOAD={tmp_path / 'mincore.so'}")
+    there = run(*emulated.start(*options), emulated.build / "tests/loader_walk_loader", "SM8650", *GOLDEN)
+    assert there.returncode == 0 and there.stderr == "", there.stderr
+    here = run(NATIVE / "tests/loader_walk_loader", "SM8650", *GOLDEN)
+    assert re.findall(r"sum \w+", there.stdout) == re.findall(r"sum \w+", here.stdout) != []
 
 
-def test_the_command_cases_hold(emulated, tmp_path):
+# Cases that print the size of an lz4 frame, which may differ on machines of another byte order (docs/format.md, 5.2).
+OTHER_FRAMES = {"s390x": ["pack-dlc-sharing-required"]}
+
+
+def test_the_command_cases_hold(emulated):
     """FATCTX_CROSS_CASES=all runs all of them; otherwise every eighth."""
-    program = tmp_path / "fatctx"
+    program = emulated.build / "emulated" / "fatctx"  # as far from the page of `report` as the program itself
+    program.parent.mkdir(exist_ok=True)
     program.write_text(f"#!/bin/sh\nexec {' '.join(emulated.start())} {emulated.build / COMMAND} \"$@\"\n")
     program.chmod(0o755)
-    every = [] if os.environ.get("FATCTX_CROSS_CASES") == "all" else ["--every", "8"]
-    done = run(sys.executable, ROOT / "tests" / "cli" / "run_cases.py", program, *every)
+    words = [] if os.environ.get("FATCTX_CROSS_CASES") == "all" else ["--every", "8"]
+    for name in OTHER_FRAMES.get(emulated.arch, []):
+        words += ["--without", name]
+    done = run(sys.executable, ROOT / "tests" / "cli" / "run_cases.py", program, *words)
     assert done.returncode == 0, done.stdout[-6000:]

@@ -11,14 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "fatctx/base/little_endian.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::support {
 
+// Makes the same bytes on every machine: the packer's choice of a base depends on them.
 [[nodiscard]] inline Bytes random_bytes(std::mt19937_64& random, std::size_t size) {
   Bytes bytes((size + 7) / 8 * 8);
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = random();
+    const LittleEndian<std::uint64_t> word(random());
     std::memcpy(bytes.data() + at, &word, sizeof(word));
   }
   bytes.resize(size);
