@@ -14,5 +14,11 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# Links statically, so that the program runs without the compiler's own libraries beside it.
+# Links statically, so that programs and libraries run without the compiler's own libraries beside it.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-static")
+# The libraries that scripts/windows_setup.sh has built.
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  set(ENV{PKG_CONFIG_LIBDIR} ${prefix}/lib/pkgconfig)
+endforeach()
+set(ENV{PKG_CONFIG_PATH} "")

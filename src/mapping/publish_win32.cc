@@ -6,6 +6,7 @@
 // rename it. Then the old file is renamed first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "mapping/append_file.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_win32.h"
+#include "mapping/owner_only_win32.h"
 #include "mapping/publish.h"
 #include "mapping/wide_text.h"
 #include "mapping/windows_api.h"
@@ -24,10 +26,6 @@ namespace fatctx::mapping {
 namespace {
 
 constexpr int kNameAttempts = 64;
-constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-
-int last_error() noexcept { return static_cast<int>(::GetLastError()); }
-
 // Returns a name that nobody can predict, so that nobody can create it beforehand. It is never longer than a name may
 // be and never contains half a surrogate pair.
 std::wstring random_name(std::wstring_view base) {
@@ -79,10 +77,11 @@ bool rename_file(const std::wstring& from, const std::wstring& to, DWORD how = 0
 
 class Win32PendingFile final : public PendingFile {
  public:
-  Win32PendingFile(std::string target, std::wstring wide, bool overwrite, TargetLock lock)
+  Win32PendingFile(std::string target, std::wstring wide, bool overwrite, Readers readers, TargetLock lock)
       : target_(std::move(target)),
         wide_(std::move(wide)),
         overwrite_(overwrite),
+        readers_(readers),
         takes_lock_(overwrite && lock == TargetLock::kTake) {
     const std::size_t slash = wide_.find_last_of(L'\\');
     folder_ = wide_.substr(0, slash + 1);
@@ -105,10 +104,15 @@ class Win32PendingFile final : public PendingFile {
     } else if (::GetLastError() != ERROR_FILE_NOT_FOUND) {
       return os_error(last_error(), fmt::format("cannot look at {}", target_));
     }
+    std::optional<OwnerOnly> owner;
+    if (readers_ == Readers::kOwner) {
+      FATCTX_ASSIGN(owner, OwnerOnly::make());
+    }
+    auto* const attributes = owner ? static_cast<SECURITY_ATTRIBUTES*>(owner->attributes()) : nullptr;
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
       temporary_ = folder_ + random_name(base_);
-      UniqueHandle handle(::CreateFileW(temporary_.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, kShareAll, nullptr,
-                                        CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+      UniqueHandle handle(::CreateFileW(temporary_.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, kShareAll,
+                                        attributes, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
       if (handle.valid()) {
         file_ = std::make_unique<Win32File>(std::move(handle), target_);
         (void)mark_for_removal(file_->handle(), true);  // if it cannot be marked, the destructor removes it
@@ -206,6 +210,7 @@ class Win32PendingFile final : public PendingFile {
   std::string target_;
   std::wstring wide_;
   bool overwrite_;
+  Readers readers_;
   bool takes_lock_;
   std::wstring folder_;  // with the separator at its end
   std::wstring base_;
@@ -217,14 +222,14 @@ class Win32PendingFile final : public PendingFile {
 
 }  // namespace
 
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
-                                                         Readers /*readers: those of the folder*/, TargetLock lock) {
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers,
+                                                         TargetLock lock) {
   const std::string_view base = std::string_view(target).substr(target.find_last_of("/\\:") + 1);
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   FATCTX_ASSIGN(std::wstring wide, wide_path(target));
-  auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, lock);
+  auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, readers, lock);
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }
