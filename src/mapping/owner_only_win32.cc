@@ -72,6 +72,32 @@ constexpr DWORD kRights = FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | 
                           DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_ALL | GENERIC_READ | GENERIC_WRITE |
                           GENERIC_EXECUTE;
 
+struct Security {
+  std::vector<std::byte> user;  // of this process
+  std::unique_ptr<void, FreeLocal> descriptor;
+  PSID owner = nullptr;
+  ACL* list = nullptr;  // null: everybody may do everything
+};
+
+Result<Security> security_of(void* handle) {
+  Security security;
+  FATCTX_ASSIGN(security.user, token_user());
+  PSECURITY_DESCRIPTOR descriptor = nullptr;
+  const DWORD failed = ::GetSecurityInfo(handle, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
+                                         &security.owner, nullptr, &security.list, nullptr, &descriptor);
+  if (failed != ERROR_SUCCESS) return os_error(static_cast<int>(failed), "cannot look at the access list");
+  security.descriptor.reset(descriptor);
+  return security;
+}
+
+// Elevated programs make files that belong to the administrators.
+bool is_own(Security& security) noexcept {
+  PSID const owner = security.owner;
+  return owner != nullptr &&
+         (::EqualSid(owner, sid_of(security.user)) != 0 || is_well_known(owner, WinBuiltinAdministratorsSid) ||
+          is_well_known(owner, WinLocalSystemSid));
+}
+
 }  // namespace
 
 struct OwnerOnly::Parts {
@@ -109,23 +135,17 @@ Result<OwnerOnly> OwnerOnly::make() {
   return OwnerOnly(std::move(parts));
 }
 
+Result<bool> belongs_to_this_user(void* handle) {
+  FATCTX_ASSIGN(Security security, security_of(handle));
+  return is_own(security);
+}
+
 Result<std::string> stranger_with_access(void* handle) {
-  FATCTX_ASSIGN(std::vector<std::byte> bytes, token_user());
-  PSID const user = sid_of(bytes);
-  PSID owner = nullptr;
-  ACL* list = nullptr;
-  PSECURITY_DESCRIPTOR descriptor = nullptr;
-  const DWORD failed = ::GetSecurityInfo(handle, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION,
-                                         &owner, nullptr, &list, nullptr, &descriptor);
-  if (failed != ERROR_SUCCESS) return os_error(static_cast<int>(failed), "cannot look at the access list");
-  const std::unique_ptr<void, FreeLocal> held(descriptor);
-  const auto is_user = [&](PSID account) { return ::EqualSid(account, user) != 0; };
-  if (owner == nullptr) return std::string("an unknown owner");
-  // Elevated programs make files that belong to the administrators.
-  if (!is_user(owner) && !is_well_known(owner, WinBuiltinAdministratorsSid) &&
-      !is_well_known(owner, WinLocalSystemSid)) {
-    return name_of(owner);
-  }
+  FATCTX_ASSIGN(Security security, security_of(handle));
+  if (security.owner == nullptr) return std::string("an unknown owner");
+  if (!is_own(security)) return name_of(security.owner);
+  PSID const user = sid_of(security.user);
+  ACL* const list = security.list;
   if (list == nullptr) return std::string("everybody");
   for (DWORD i = 0; i < list->AceCount; ++i) {
     void* entry = nullptr;
@@ -135,7 +155,7 @@ Result<std::string> stranger_with_access(void* handle) {
     if (head->AceType != ACCESS_ALLOWED_ACE_TYPE) return std::string("an entry of an unknown kind");
     auto* const allowed = static_cast<ACCESS_ALLOWED_ACE*>(entry);
     PSID const account = &allowed->SidStart;
-    if ((allowed->Mask & kRights) == 0 || is_user(account) || is_above_lists(account)) continue;
+    if ((allowed->Mask & kRights) == 0 || ::EqualSid(account, user) != 0 || is_above_lists(account)) continue;
     return name_of(account);
   }
   return std::string();

@@ -32,4 +32,7 @@ class OwnerOnly {
 // whom no list keeps out: the system and its administrators. Empty if there is none. Errors: io.
 [[nodiscard]] Result<std::string> stranger_with_access(void* handle);
 
+// Returns whether the user of this process, or the system for an elevated one, owns the file. Errors: io.
+[[nodiscard]] Result<bool> belongs_to_this_user(void* handle);
+
 }  // namespace fatctx::mapping
