@@ -27,7 +27,7 @@ as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
 install_tools() {
   local -a missing=()
   local name
-  for name in g++-mingw-w64-x86-64-posix wine; do
+  for name in g++-mingw-w64-x86-64-posix lld llvm wine; do
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
   done
   ((${#missing[@]})) || return 0

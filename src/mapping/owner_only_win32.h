@@ -10,7 +10,7 @@
 namespace fatctx::mapping {
 
 // An owner of the attributes with which a file or folder is made for this user alone. Nothing is inherited from the
-// folder above; what is made in the folder inherits its list.
+// folder above; files in the folder inherit its list.
 class OwnerOnly {
  public:
   // Errors: no_resource, io.
