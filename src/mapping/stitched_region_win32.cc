@@ -75,7 +75,8 @@ Result<BuiltSections> sections_of_blocks(std::span<const MixedPiece> pieces, con
   BuiltSections sections;
   for (std::size_t block = 0; block < count; ++block) {
     HANDLE const handle = handle_of(built[block].descriptor);
-    if (::GetFileType(handle) != FILE_TYPE_DISK) {
+    FILE_STANDARD_INFO of_file = {};
+    if (::GetFileInformationByHandleEx(handle, FileStandardInfo, &of_file, sizeof(of_file)) == 0) {
       sections.handles.push_back(handle);
       continue;
     }

@@ -2,8 +2,10 @@
 // needs one is listed in tests/windows/not_here.txt.
 #pragma once
 
+#include <direct.h>
 #include <fcntl.h>
 #include <io.h>
+#include <malloc.h>
 #include <process.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,6 +44,7 @@ constexpr int _SC_PAGESIZE = 0;
 constexpr int ITIMER_REAL = 0;
 constexpr int RTLD_NOW = 0;
 constexpr int RTLD_LOCAL = 0;
+constexpr int RTLD_NOLOAD = 0;
 inline void* const MAP_FAILED = reinterpret_cast<void*>(~std::uintptr_t{0});
 
 using rlim_t = unsigned long long;
@@ -111,6 +114,7 @@ inline long long pwrite(int /*file*/, const void* /*from*/, std::size_t /*size*/
 inline int setenv(const char* name, const char* value, int /*overwrite*/) noexcept { return ::_putenv_s(name, value); }
 inline int unsetenv(const char* name) noexcept { return ::_putenv_s(name, ""); }
 inline char* mkdtemp(char* name) noexcept { return ::_mktemp(name) != nullptr && ::_mkdir(name) == 0 ? name : nullptr; }
+inline std::size_t malloc_usable_size(void* memory) noexcept { return ::_msize(memory); }
 inline void* dlopen(const char* /*path*/, int /*flags*/) noexcept { return nullptr; }
 inline void* dlsym(void* /*library*/, const char* /*name*/) noexcept { return nullptr; }
 inline int dlclose(void* /*library*/) noexcept { return fails(); }
