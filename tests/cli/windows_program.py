@@ -31,7 +31,7 @@ def write_wrapper(program: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     """Writes a program `fatctx` that starts the one for Windows, and returns its path."""
     wrapper = folder / "fatctx"
     wine = {name: value for name, value in os.environ.items() if name.startswith("WINE") or name == "DISPLAY"}
-    settings = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in wine.items())
+    settings = "export TMPDIR=/tmp\n" + "".join(f"export {name}={shlex.quote(value)}\n" for name, value in wine.items())
     wrapper.write_text(f"#!/bin/sh\n{settings}exec wine {shlex.quote(str(program))} \"$@\"\n", encoding="utf-8")
     wrapper.chmod(0o755)
     return wrapper

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "fatctx/mapping_guard.h"
-#include "tools/cli/arguments.h"
 #include "tools/cli/command.h"
 #include "tools/cli/print.h"
-#include "tools/cli/standard_streams.h"
+#include "tools/system/arguments.h"
+#include "tools/system/standard_streams.h"
 
 namespace {
 

@@ -9,9 +9,9 @@
 
 #include "fatctx/profile.h"
 #include "fatctx/trace.h"
-#include "tools/cli/new_file.h"
 #include "tools/cli/output_place.h"
 #include "tools/cli/print.h"
+#include "tools/system/new_file.h"
 
 namespace fatctx::tools {
 

@@ -22,8 +22,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/cli/bounded_text.h"
 #include "tools/cli/own_program.h"
+#include "tools/system/bounded_text.h"
 
 extern "C" char** environ;  // POSIX requires the program to declare it
 

@@ -21,10 +21,10 @@
 
 #include <fmt/format.h>
 
-#include "tools/cli/bounded_text.h"
 #include "tools/cli/own_program.h"
 #include "tools/cli/subprocess.h"
-#include "tools/cli/text_path_win32.h"
+#include "tools/system/bounded_text.h"
+#include "tools/system/text_path_win32.h"
 
 namespace fatctx::tools {
 

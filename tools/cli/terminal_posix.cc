@@ -4,10 +4,10 @@
 
 #include <cstdio>
 
-#include "tools/cli/others_output.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/standard_streams.h"
+#include "tools/system/others_output.h"
+#include "tools/system/standard_streams.h"
 
 namespace fatctx::tools {
 

@@ -12,10 +12,10 @@
 
 #include <cstdio>
 
-#include "tools/cli/others_output.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/standard_streams.h"
+#include "tools/system/others_output.h"
+#include "tools/system/standard_streams.h"
 
 namespace fatctx::tools {
 
@@ -39,8 +39,8 @@ bool is_console(DWORD stream) noexcept {
 
 void prepare_standard_streams() noexcept {
   // Otherwise the C library writes a carriage return in front of each line feed.
-  (void)::_setmode(kStdout, _O_BINARY);
-  (void)::_setmode(kStderr, _O_BINARY);
+  (void)::_setmode(kStdout, O_BINARY);
+  (void)::_setmode(kStderr, O_BINARY);
   (void)::SetConsoleOutputCP(CP_UTF8);
   for (const DWORD stream : {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE}) {
     DWORD mode = 0;

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "tools/cli/new_file.h"
 #include "tools/source/byte_source.h"
 #include "tools/source/oci_source.h"
+#include "tools/system/new_file.h"
 
 namespace fatctx::tools {
 

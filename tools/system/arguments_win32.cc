@@ -8,8 +8,8 @@
 
 #include <shellapi.h>
 
-#include "tools/cli/arguments.h"
-#include "tools/cli/text_path_win32.h"
+#include "tools/system/arguments.h"
+#include "tools/system/text_path_win32.h"
 
 namespace fatctx::tools {
 

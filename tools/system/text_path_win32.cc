@@ -6,7 +6,7 @@
 #endif
 #include <windows.h>
 
-#include "tools/cli/text_path_win32.h"
+#include "tools/system/text_path_win32.h"
 
 namespace fatctx::tools {
 

@@ -1,4 +1,4 @@
-#include "tools/cli/new_file.h"
+#include "tools/system/new_file.h"
 
 #include <cerrno>
 #include <filesystem>

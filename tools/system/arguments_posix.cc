@@ -1,4 +1,4 @@
-#include "tools/cli/arguments.h"
+#include "tools/system/arguments.h"
 
 namespace fatctx::tools {
 
