@@ -45,7 +45,10 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
   if (!folder.valid()) {
     const int number = last_error();
     Error error = os_error(number, fmt::format("cache folder {}", path));
-    if (error.code == ErrorCode::kNotFound) error.message += "; make it, for yourself alone, with `fatctx cache make`";
+    if (error.code == ErrorCode::kNotFound) {
+      error.message += fmt::format(
+          "; make it with `mkdir {0}` and `icacls {0} /inheritance:r /grant:r \"%USERNAME%\":(OI)(CI)F`", path);
+    }
     return error;
   }
   BY_HANDLE_FILE_INFORMATION facts = {};
