@@ -14,5 +14,20 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# Links statically, so that the program runs without the compiler's own libraries beside it.
+# Links statically, so that programs and libraries run without the compiler's own libraries beside it.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-static")
+# The tools of binutils take minutes for an object of many sections; those of LLVM, seconds.
+find_program(FATCTX_LLD ld.lld)
+find_program(FATCTX_LLVM_AR llvm-ar)
+find_program(FATCTX_LLVM_RANLIB llvm-ranlib)
+if(FATCTX_LLD AND FATCTX_LLVM_AR AND FATCTX_LLVM_RANLIB)
+  set(CMAKE_AR ${FATCTX_LLVM_AR})
+  set(CMAKE_RANLIB ${FATCTX_LLVM_RANLIB})
+  set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK ${CMAKE_CURRENT_LIST_DIR}/mingw_link.sh)
+endif()
+# The libraries that scripts/windows_setup.sh has built.
+foreach(prefix IN LISTS CMAKE_PREFIX_PATH)
+  set(ENV{PKG_CONFIG_LIBDIR} ${prefix}/lib/pkgconfig)
+endforeach()
+set(ENV{PKG_CONFIG_PATH} "")

@@ -15,30 +15,11 @@ namespace fatctx::mapping {
 namespace {
 
 constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;  // a call takes a 32-bit size
-// Other processes may read, write, rename and remove the file meanwhile, as on every other system.
-constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-
-int last_error() noexcept { return static_cast<int>(::GetLastError()); }
-
 OVERLAPPED at_offset(std::uint64_t offset) noexcept {
   OVERLAPPED at = {};
   at.Offset = static_cast<DWORD>(offset);
   at.OffsetHigh = static_cast<DWORD>(offset >> 32);
   return at;
-}
-
-// From units of 100 ns since 1601 to seconds since 1970.
-FileTime time_of(LARGE_INTEGER ticks) noexcept {
-  constexpr std::int64_t kPerSecond = 10'000'000;
-  constexpr std::int64_t kSecondsTo1970 = 11'644'473'600;
-  const std::int64_t since = ticks.QuadPart - kSecondsTo1970 * kPerSecond;
-  std::int64_t seconds = since / kPerSecond;
-  std::int64_t rest = since % kPerSecond;
-  if (rest < 0) {
-    rest += kPerSecond;
-    --seconds;
-  }
-  return {seconds, rest * 100};
 }
 
 Status name_file(HANDLE handle, FileIdentity& id) {
@@ -73,8 +54,8 @@ Result<FileIdentity> identity_of(HANDLE handle) {
   }
   FATCTX_TRY(name_file(handle, id));
   id.size = static_cast<std::uint64_t>(standard.EndOfFile.QuadPart);
-  id.modified = time_of(basic.LastWriteTime);
-  id.changed = time_of(basic.ChangeTime);
+  id.modified = time_of_ticks(basic.LastWriteTime.QuadPart);
+  id.changed = time_of_ticks(basic.ChangeTime.QuadPart);
   id.regular = standard.Directory == 0;
   return id;
 }
@@ -94,6 +75,19 @@ Result<UniqueHandle> open_handle(const std::string& path, DWORD access, OpenFlag
 }
 
 }  // namespace
+
+FileTime time_of_ticks(std::int64_t ticks) noexcept {
+  constexpr std::int64_t kPerSecond = 10'000'000;
+  constexpr std::int64_t kSecondsTo1970 = 11'644'473'600;
+  const std::int64_t since = ticks - kSecondsTo1970 * kPerSecond;
+  std::int64_t seconds = since / kPerSecond;
+  std::int64_t rest = since % kPerSecond;
+  if (rest < 0) {
+    rest += kPerSecond;
+    --seconds;
+  }
+  return {seconds, rest * 100};
+}
 
 bool is_link(void* handle) noexcept {
   FILE_ATTRIBUTE_TAG_INFO tag = {};

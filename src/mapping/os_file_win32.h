@@ -8,6 +8,9 @@
 
 namespace fatctx::mapping {
 
+// Converts from units of 100 ns since 1601.
+[[nodiscard]] FileTime time_of_ticks(std::int64_t ticks) noexcept;
+
 // Returns whether the handle is one of a symbolic link or a junction, opened without following it.
 [[nodiscard]] bool is_link(void* handle) noexcept;
 

@@ -30,9 +30,8 @@ class PendingFile {
                                                                    Readers readers = Readers::kAll,
                                                                    TargetLock lock = TargetLock::kTake);
   // Opens `<target>.fetching`, or creates it, for work that a later process may take up again: destroying the object
-  // keeps the file. Holds its write lock. The file must be the caller's own, and have no other name. Never on Windows,
-  // where the answer is unsupported. Errors: as create(); also locked (another process works on it),
-  // operation_not_permitted (somebody else's file).
+  // keeps the file. Holds its write lock. The file must be the caller's own, and have no other name. Errors: as
+  // create(); also locked (another process works on it), operation_not_permitted (somebody else's file).
   [[nodiscard]] static Result<std::unique_ptr<PendingFile>> resume(const std::string& target, bool overwrite);
   virtual ~PendingFile() = default;
 

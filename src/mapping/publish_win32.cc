@@ -6,6 +6,7 @@
 // rename it. Then the old file is renamed first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,9 @@
 #include "mapping/append_file.h"
 #include "mapping/os_error.h"
 #include "mapping/os_file_win32.h"
+#include "mapping/owner_only_win32.h"
 #include "mapping/publish.h"
+#include "mapping/unlink_win32.h"
 #include "mapping/wide_text.h"
 #include "mapping/windows_api.h"
 
@@ -24,10 +27,6 @@ namespace fatctx::mapping {
 namespace {
 
 constexpr int kNameAttempts = 64;
-constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-
-int last_error() noexcept { return static_cast<int>(::GetLastError()); }
-
 // Returns a name that nobody can predict, so that nobody can create it beforehand. It is never longer than a name may
 // be and never contains half a surrogate pair.
 std::wstring random_name(std::wstring_view base) {
@@ -79,10 +78,11 @@ bool rename_file(const std::wstring& from, const std::wstring& to, DWORD how = 0
 
 class Win32PendingFile final : public PendingFile {
  public:
-  Win32PendingFile(std::string target, std::wstring wide, bool overwrite, TargetLock lock)
+  Win32PendingFile(std::string target, std::wstring wide, bool overwrite, Readers readers, TargetLock lock)
       : target_(std::move(target)),
         wide_(std::move(wide)),
         overwrite_(overwrite),
+        readers_(readers),
         takes_lock_(overwrite && lock == TargetLock::kTake) {
     const std::size_t slash = wide_.find_last_of(L'\\');
     folder_ = wide_.substr(0, slash + 1);
@@ -91,24 +91,21 @@ class Win32PendingFile final : public PendingFile {
   Win32PendingFile(const Win32PendingFile&) = delete;
   Win32PendingFile& operator=(const Win32PendingFile&) = delete;
   ~Win32PendingFile() override {
-    if (file_ && !published_) abandon();
+    if (file_ && !published_ && !kept_) abandon();
   }
 
   Status open() {
-    const DWORD there = ::GetFileAttributesW(wide_.c_str());
-    if (there != INVALID_FILE_ATTRIBUTES) {
-      if ((there & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE)) != 0) {
-        return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
-      }
-      if (!overwrite_) return already_there();
-      FATCTX_TRY(lock_target());
-    } else if (::GetLastError() != ERROR_FILE_NOT_FOUND) {
-      return os_error(last_error(), fmt::format("cannot look at {}", target_));
+    FATCTX_TRY(look_at_target());
+    if (overwrite_) FATCTX_TRY(lock_target());
+    std::optional<OwnerOnly> owner;
+    if (readers_ == Readers::kOwner) {
+      FATCTX_ASSIGN(owner, OwnerOnly::make());
     }
+    auto* const attributes = owner ? static_cast<SECURITY_ATTRIBUTES*>(owner->attributes()) : nullptr;
     for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
       temporary_ = folder_ + random_name(base_);
-      UniqueHandle handle(::CreateFileW(temporary_.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, kShareAll, nullptr,
-                                        CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
+      UniqueHandle handle(::CreateFileW(temporary_.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, kShareAll,
+                                        attributes, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
       if (handle.valid()) {
         file_ = std::make_unique<Win32File>(std::move(handle), target_);
         (void)mark_for_removal(file_->handle(), true);  // if it cannot be marked, the destructor removes it
@@ -121,7 +118,37 @@ class Win32PendingFile final : public PendingFile {
     return Error{ErrorCode::kExists, fmt::format("cannot find a free temporary name beside {}", target_)};
   }
 
-  void discard() noexcept override {}
+  // The share mode of the open is the lock: another process cannot open the file for writing.
+  Status open_kept() {
+    FATCTX_TRY(look_at_target());
+    temporary_ = wide_ + L".fetching";
+    UniqueHandle handle(::CreateFileW(temporary_.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE,
+                                      FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr, OPEN_ALWAYS,
+                                      FILE_FLAG_OPEN_REPARSE_POINT, nullptr));
+    if (!handle.valid() && ::GetLastError() == ERROR_SHARING_VIOLATION) {
+      return Error{ErrorCode::kLocked, fmt::format("another process works on {}.fetching", target_)};
+    }
+    if (!handle.valid()) return os_error(last_error(), fmt::format("cannot open {}.fetching", target_));
+    BY_HANDLE_FILE_INFORMATION facts = {};
+    if (::GetFileInformationByHandle(handle.get(), &facts) == 0) {
+      return os_error(last_error(), fmt::format("cannot look at {}.fetching", target_));
+    }
+    FATCTX_ASSIGN(const bool own, belongs_to_this_user(handle.get()));
+    constexpr DWORD kStrange = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE | FILE_ATTRIBUTE_REPARSE_POINT;
+    if (!own || facts.nNumberOfLinks > 1 || (facts.dwFileAttributes & kStrange) != 0) {
+      return Error{
+          ErrorCode::kOperationNotPermitted,
+          fmt::format("{}.fetching is not a file of this user alone; remove it, or write to another folder", target_)};
+    }
+    kept_ = true;
+    file_ = std::make_unique<Win32File>(std::move(handle), target_ + ".fetching");
+    return Done{};
+  }
+
+  void discard() noexcept override {
+    kept_ = false;
+    (void)unlink_handle(file_->handle());
+  }
   OsFile& file() noexcept override { return *file_; }
 
   Status take_mode(const std::string&) override { return Done{}; }
@@ -154,6 +181,19 @@ class Win32PendingFile final : public PendingFile {
   static Error commit_unknown(Error error) {  // the name exists: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;
     return error;
+  }
+
+  Status look_at_target() {
+    const DWORD there = ::GetFileAttributesW(wide_.c_str());
+    if (there == INVALID_FILE_ATTRIBUTES) {
+      if (::GetLastError() == ERROR_FILE_NOT_FOUND) return Done{};
+      return os_error(last_error(), fmt::format("cannot look at {}", target_));
+    }
+    if ((there & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE)) != 0) {
+      return Error{ErrorCode::kNotRegularFile, fmt::format("{} exists and is not a regular file", target_)};
+    }
+    if (!overwrite_) return already_there();
+    return Done{};
   }
 
   Error already_there() const {
@@ -206,31 +246,40 @@ class Win32PendingFile final : public PendingFile {
   std::string target_;
   std::wstring wide_;
   bool overwrite_;
+  Readers readers_;
   bool takes_lock_;
   std::wstring folder_;  // with the separator at its end
   std::wstring base_;
   std::wstring temporary_;
   bool published_ = false;
+  bool kept_ = false;  // the file stays without being published
   std::unique_ptr<Win32File> file_;
   std::unique_ptr<OsFile> locked_;  // the file to replace; null if there is none, or if nobody can append to it
 };
 
-}  // namespace
-
-Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite,
-                                                         Readers /*readers: those of the folder*/, TargetLock lock) {
+Result<std::unique_ptr<Win32PendingFile>> beside_target(const std::string& target, bool overwrite, Readers readers,
+                                                        TargetLock lock) {
   const std::string_view base = std::string_view(target).substr(target.find_last_of("/\\:") + 1);
   if (base.empty() || base == "." || base == ".." || target.find('\0') != std::string::npos) {
     return Error{ErrorCode::kInvalidArgument, fmt::format("\"{}\" does not name a file", target)};
   }
   FATCTX_ASSIGN(std::wstring wide, wide_path(target));
-  auto pending = std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, lock);
+  return std::make_unique<Win32PendingFile>(target, std::move(wide), overwrite, readers, lock);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PendingFile>> PendingFile::create(const std::string& target, bool overwrite, Readers readers,
+                                                         TargetLock lock) {
+  FATCTX_ASSIGN(auto pending, beside_target(target, overwrite, readers, lock));
   FATCTX_TRY(pending->open());
   return std::unique_ptr<PendingFile>(std::move(pending));
 }
 
-Result<std::unique_ptr<PendingFile>> PendingFile::resume(const std::string& target, bool /*overwrite*/) {
-  return Error{ErrorCode::kUnsupported, fmt::format("{}: unfinished files cannot be kept on this system", target)};
+Result<std::unique_ptr<PendingFile>> PendingFile::resume(const std::string& target, bool overwrite) {
+  FATCTX_ASSIGN(auto pending, beside_target(target, overwrite, Readers::kAll, TargetLock::kTake));
+  FATCTX_TRY(pending->open_kept());
+  return std::unique_ptr<PendingFile>(std::move(pending));
 }
 
 }  // namespace fatctx::mapping

@@ -15,8 +15,6 @@ namespace {
 
 constexpr int kAttempts = 64;
 
-Error last_error(std::string_view what) { return os_error(static_cast<int>(::GetLastError()), what); }
-
 // An access list that grants nothing. The rights of a handle are fixed when it is made. The first one gets all rights;
 // only later ones are checked against the list.
 class NobodyMay {
@@ -48,27 +46,27 @@ Result<SealableBlock> make_sealable_block(std::uint64_t size_bytes) {
                                                   static_cast<DWORD>(size_bytes >> 32), static_cast<DWORD>(size_bytes),
                                                   nullptr));
   if (!writing.valid()) {
-    Error error = last_error(fmt::format("cannot reserve {} bytes of memory", size_bytes));
+    Error error = last_os_error(fmt::format("cannot reserve {} bytes of memory", size_bytes));
     if (error.code == ErrorCode::kNoSpace || error.code == ErrorCode::kNoResource) error.code = ErrorCode::kOutOfMemory;
     return error;
   }
   // The map stays writable; the writable handle is closed at the end of this function.
   FATCTX_ASSIGN(UniqueHandle reading, duplicate_handle(writing.get(), SECTION_MAP_READ | SECTION_QUERY));
   void* const address = ::MapViewOfFile(writing.get(), FILE_MAP_WRITE, 0, 0, static_cast<std::size_t>(size_bytes));
-  if (address == nullptr) return last_error("cannot map sealed memory");
+  if (address == nullptr) return last_os_error("cannot map sealed memory");
   return SealableBlock{.data = static_cast<std::byte*>(address),
                        .size_bytes = size_bytes,
                        .descriptor = descriptor_of(reading.release())};
 }
 
 Status seal(const SealableBlock& block) {
-  if (::UnmapViewOfFile(block.data) == 0) return last_error("cannot seal memory");
+  if (::UnmapViewOfFile(block.data) == 0) return last_os_error("cannot seal memory");
   const auto size = static_cast<std::size_t>(block.size_bytes);
   // For a moment nothing is mapped at the address, and another thread may get it. Its map may disappear again.
   for (int attempt = 0;; ++attempt) {
     if (::MapViewOfFileEx(handle_of(block.descriptor), FILE_MAP_READ, 0, 0, size, block.data) != nullptr) return Done{};
     if (::GetLastError() != ERROR_INVALID_ADDRESS || attempt == kAttempts)
-      return last_error("cannot map sealed memory");
+      return last_os_error("cannot map sealed memory");
     ::Sleep(1);
   }
 }

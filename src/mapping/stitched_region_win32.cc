@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "mapping/file_section.h"
 #include "mapping/os_error.h"
+#include "mapping/unique_handle.h"
 #include "mapping/windows_api.h"
 
 namespace fatctx::mapping {
@@ -54,17 +56,46 @@ class StitchedRegion final : public MappedRegion {
 
 struct Sections {
   HANDLE file = nullptr;
-  const SealableBlock* built = nullptr;
+  std::vector<HANDLE> built;  // by block
   std::uint64_t base = 0;
 };
+
+// The sections of blocks, and those that were made for this call. A block is either memory, whose handle is a section,
+// or a file of a cache folder, which needs one.
+struct BuiltSections {
+  std::vector<HANDLE> handles;
+  std::vector<UniqueHandle> made;
+};
+
+Result<BuiltSections> sections_of_blocks(std::span<const MixedPiece> pieces, const SealableBlock* built) {
+  std::size_t count = 0;
+  for (const MixedPiece& piece : pieces) {
+    if (piece.built && built != nullptr) count = std::max(count, std::size_t{piece.block} + 1);
+  }
+  BuiltSections sections;
+  for (std::size_t block = 0; block < count; ++block) {
+    HANDLE const handle = handle_of(built[block].descriptor);
+    FILE_STANDARD_INFO of_file = {};
+    if (::GetFileInformationByHandleEx(handle, FileStandardInfo, &of_file, sizeof(of_file)) == 0) {
+      sections.handles.push_back(handle);
+      continue;
+    }
+    sections.made.emplace_back(::CreateFileMappingW(handle, nullptr, PAGE_READONLY, 0, 0, nullptr));
+    if (!sections.made.back().valid()) {
+      return os_error(static_cast<int>(::GetLastError()), "cannot map the file of a view");
+    }
+    sections.handles.push_back(sections.made.back().get());
+  }
+  return sections;
+}
 
 // Returns 0, or the error of the first piece that could not be mapped.
 DWORD map_at(std::byte* at, std::span<const MixedPiece> pieces, const Sections& sections, Views& views) {
   for (const MixedPiece& piece : pieces) {
     const std::uint64_t offset = piece.built ? piece.offset : sections.base + piece.offset;
-    const HANDLE section = !piece.built                ? sections.file
-                           : sections.built == nullptr ? nullptr
-                                                       : handle_of(sections.built[piece.block].descriptor);
+    HANDLE const section = !piece.built                           ? sections.file
+                           : piece.block >= sections.built.size() ? nullptr
+                                                                  : sections.built[piece.block];
     void* const view = ::MapViewOfFileEx(section, FILE_MAP_READ, static_cast<DWORD>(offset >> 32),
                                          static_cast<DWORD>(offset), static_cast<std::size_t>(piece.size), at);
     if (view == nullptr) {
@@ -102,7 +133,8 @@ Result<std::unique_ptr<MappedRegion>> map_mixed(const OsFile& file, std::span<co
     if (!piece.built) end = std::max(end, piece.offset + piece.size);
   }
   if (size == 0) return Error{ErrorCode::kInvalidArgument, "an empty range cannot be mapped"};
-  Sections sections{.built = built, .base = file.base()};
+  FATCTX_ASSIGN(BuiltSections of_blocks, sections_of_blocks(pieces, built));
+  Sections sections{.built = std::move(of_blocks.handles), .base = file.base()};
   UniqueHandle section;
   if (end != 0) {
     FATCTX_TRY(check_mappable(file, end));

@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import cases as case_files
+import windows_program
 from cases import Case
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -77,11 +78,12 @@ def json_matches(expected, found) -> bool:
     return type(expected) is type(found) and expected == found
 
 
-def matches(is_json: bool, expected: str, found: str) -> bool:
+def matches(is_json: bool, expected: str, found: str, is_windows: bool = False) -> bool:
+    same = windows_program.as_here if is_windows else lambda value: value
     if not is_json:
-        return text_matches(expected, found)
+        return text_matches(expected, found) or text_matches(same(expected), same(found))
     try:
-        return json_matches(json.loads(expected), json.loads(found))
+        return json_matches(same(json.loads(expected)), same(json.loads(found)))
     except ValueError:
         return False
 
@@ -93,7 +95,7 @@ def runs_here(case: Case, program: pathlib.Path) -> bool:
     return not case.where or (case.where == "page") == has_page
 
 
-def check(case: Case, program: pathlib.Path, update: bool) -> tuple[str, bool]:
+def check(case: Case, program: pathlib.Path, update: bool, is_windows: bool) -> tuple[str, bool]:
     """Runs a case. Returns the complaint, empty if the case passes, and true if the case was updated."""
     try:
         run = run_case(case, program)
@@ -104,7 +106,7 @@ def check(case: Case, program: pathlib.Path, update: bool) -> tuple[str, bool]:
     complaints, updated = [], False
     for part, is_json in (("stdout", case.stdout_is_json), ("stderr", False)):
         expected, found = getattr(case, part), getattr(run, part)
-        if matches(is_json, expected, found):
+        if matches(is_json, expected, found, is_windows):
             continue
         if update:
             setattr(case, part, found)
@@ -128,16 +130,18 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth case, for slow machines")
     arguments = parser.parse_intermixed_args()
     program = arguments.program.resolve()
-    if program.name != "fatctx" or not os.access(program, os.X_OK):
+    is_windows = program.name == "fatctx.exe"
+    if program.name not in ("fatctx", "fatctx.exe") or not os.access(program, os.X_OK):
         print(f"{program} is not the built program fatctx", file=sys.stderr)
         return 2
+    left_out = windows_program.cases_not_here() if is_windows else {}
     try:
         known = case_files.load_all()
     except case_files.Malformed as error:
         print(error, file=sys.stderr)
         return 2
     # A name is that of a case, or of a file for all of its cases.
-    unknown = set(arguments.cases) - {case.name for case in known} - {case.file for case in known}
+    unknown = (set(arguments.cases) | set(left_out)) - {case.name for case in known} - {case.file for case in known}
     if unknown:
         print(f"no such case: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
@@ -147,9 +151,23 @@ def main() -> int:
         print("there are no cases", file=sys.stderr)
         return 1
 
+    skipped = [case.name for case in cases if case.name in left_out]
+    for name in skipped:
+        print(f"skipped: {name}: {left_out[name]}")
+    cases = [case for case in cases if case.name not in left_out]
+    folder = tempfile.mkdtemp(prefix="fatctx-program-")
+    try:
+        if is_windows:
+            program = windows_program.write_wrapper(program, pathlib.Path(folder))
+        return run_all(cases, known, program, arguments.update, is_windows)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_all(cases: list[Case], known: list[Case], program: pathlib.Path, update: bool, is_windows: bool) -> int:
     failed, to_write = 0, set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda case: check(case, program, arguments.update), cases)
+        results = pool.map(lambda case: check(case, program, update, is_windows), cases)
         for case, (complaint, updated) in zip(cases, results):
             if updated:
                 to_write.add(case.file)

@@ -9,6 +9,7 @@ RESERVED = re.compile(r"\b(?:_[A-Z]\w*|\w*__\w*)\b")
 OF_OTHERS = {
     "__cplusplus", "__APPLE__", "__ANDROID__", "__ANDROID_API__", "__aarch64__", "__x86_64__", "__linux__", "_WIN32", "__cpp_exceptions", "__GLIBC__", "__GNUC__",
     "__LINE__", "__has_include", "__attribute__", "__asm__", "__declspec", "_SC_PAGESIZE", "__system_property_get", "__get_cpuid_count",
+    "__wrap_mbrtowc",  # the linker makes this name
 }
 
 

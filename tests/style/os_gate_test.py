@@ -7,7 +7,8 @@ import pytest
 
 from checkout import code_only, cxx_files, includes, line_of, text_of
 
-GATES = ("src/mapping/", "src/runtime/device/probe_", "tools/cli/subprocess_posix.cc", "tools/cli/terminal_posix.cc", "tools/source/curl_library.cc",
+GATES = ("src/mapping/", "src/runtime/device/probe_", "tools/system/", "tools/cli/subprocess_", "tools/cli/terminal_",
+         "tools/source/curl_library.cc",
          "tools/ctx_gen/engine/ort_library.cc", "tests/", "bench/")
 
 OS_HEADER = re.compile(

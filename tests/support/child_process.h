@@ -1,9 +1,11 @@
 // Test code that runs in a child process, because it changes something that cannot be undone.
 #pragma once
 
+#ifdef __linux__
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#endif
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +31,7 @@ inline constexpr int kChildSkipped = 77;
   return WEXITSTATUS(status);
 }
 
+#ifdef __linux__
 // Makes the system call `number` fail with `error_number` from now on if its first argument is `descriptor`. This
 // cannot be undone, so call it only in a child. Returns false if the kernel does not permit it.
 [[nodiscard]] inline bool fail_call_on(long number, int descriptor, int error_number) {
@@ -44,6 +47,7 @@ inline constexpr int kChildSkipped = 77;
   return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
+#endif
 
 // Returns the descriptor that the next open of this process will get.
 [[nodiscard]] inline int next_descriptor() {

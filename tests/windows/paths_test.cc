@@ -60,7 +60,7 @@ TEST(Utf8Paths, NamesInAnyScriptAreWrittenAndFoundAsTheyAre) {
   };
   const Row rows[] = {
       {utf8(u8"модель 模型.fatctx"), L"\x043c\x043e\x0434\x0435\x043b\x044c \x6a21\x578b.fatctx"},
-      {utf8(u8"größe é.fatctx"), L"gr\x00f6\x00df\x0063 \x00e9.fatctx"},
+      {utf8(u8"größe é.fatctx"), L"gr\x00f6\x00df\x0065 \x00e9.fatctx"},
       {utf8(u8"😀.fatctx"), L"\xd83d\xde00.fatctx"},
       {"plain.fatctx", L"plain.fatctx"},
   };

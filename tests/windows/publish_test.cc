@@ -161,5 +161,32 @@ TEST(Publish, TheLongestNameCanBeReplaced) {
   EXPECT_EQ(folder.names(), Names{name});
 }
 
+TEST(Publish, UnfinishedWorkIsKeptForALaterProcess) {
+  const TempDir folder;
+  {
+    const auto pending = PendingFile::resume(folder.file("new"), false).value();
+    ASSERT_TRUE(is_ok(pending->file().write_at(0, kOld)));
+    EXPECT_TRUE(fails_with(PendingFile::resume(folder.file("new"), false), ErrorCode::kLocked));
+  }
+  EXPECT_EQ(folder.names(), Names{"new.fetching"});
+
+  const auto pending = PendingFile::resume(folder.file("new"), false).value();
+  EXPECT_EQ(pending->file().identity().value().size, kOld.size());
+  ASSERT_TRUE(is_ok(pending->file().write_at(0, kNew)));
+  ASSERT_TRUE(is_ok(pending->publish(false)));
+
+  EXPECT_EQ(folder.names(), Names{"new"});
+  EXPECT_EQ(support::read_file(folder.file("new")), kNew);
+}
+
+TEST(Publish, UnfinishedWorkThatIsGivenUpIsGone) {
+  const TempDir folder;
+  {
+    const auto pending = PendingFile::resume(folder.file("new"), false).value();
+    pending->discard();
+  }
+  EXPECT_EQ(folder.names(), Names{});
+}
+
 }  // namespace publish_test
 }  // namespace fatctx::mapping

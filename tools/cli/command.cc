@@ -96,6 +96,7 @@ std::string as_our_line(std::string text) {
 
 ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   CLI::App app;
+  app.allow_windows_style_options(false);  // "/x" is a path, on every system
   Outcome outcome;
   add_all(app, outcome);
   if (arguments.empty()) {

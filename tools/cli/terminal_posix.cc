@@ -4,9 +4,10 @@
 
 #include <cstdio>
 
-#include "tools/cli/others_output.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
+#include "tools/system/others_output.h"
+#include "tools/system/standard_streams.h"
 
 namespace fatctx::tools {
 
@@ -18,6 +19,8 @@ std::size_t columns_of(int descriptor) noexcept {
 }
 
 }  // namespace
+
+void prepare_standard_streams() noexcept {}
 
 std::size_t result_columns() noexcept { return columns_of(STDOUT_FILENO); }
 std::size_t note_columns() noexcept { return columns_of(STDERR_FILENO); }

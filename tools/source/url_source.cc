@@ -1,12 +1,12 @@
 // Sources behind URLs of any kind.
 #include <cstdio>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "tools/source/byte_source.h"
 #include "tools/source/oci_source.h"
+#include "tools/system/new_file.h"
 
 namespace fatctx::tools {
 
@@ -20,20 +20,18 @@ Result<std::unique_ptr<ByteSource>> open_url_source(const std::string& url, cons
 
 Status download_whole(const std::string& url, const std::string& path, std::uint64_t most_bytes,
                       const HttpOptions& options) {
-  // "x": never through a link, and never over another file.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wbx"), &std::fclose);
-  if (!file) return Error{ErrorCode::kExists, fmt::format("{} cannot be made; is it there already?", path)};
+  FATCTX_ASSIGN(NewFile file, NewFile::create(path));
   const TakeBytes take = [&](std::uint64_t offset, ByteView bytes) -> Status {
     if (offset + bytes.size() > most_bytes) {
       return Error{ErrorCode::kLimitExceeded, fmt::format("the file has more than {} bytes (--max-size)", most_bytes)};
     }
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size()) return Done{};
+    file.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});  // char may alias anything
+    if (file.whole()) return Done{};
     return Error{ErrorCode::kNoSpace, fmt::format("{} cannot be written", path)};
   };
   Status done = is_oci(url) ? stream_whole_oci(url, take, options) : stream_whole(url, take, options);
-  if (done.ok() && std::fflush(file.get()) != 0) {
-    done = Error{ErrorCode::kNoSpace, fmt::format("{} cannot be written", path)};
-  }
+  auto closed = file.close();
+  if (done.ok() && !closed.ok()) done = Error{ErrorCode::kNoSpace, fmt::format("{} cannot be written", path)};
   if (!done.ok()) (void)std::remove(path.c_str());
   return done;
 }

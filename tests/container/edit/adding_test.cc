@@ -11,6 +11,7 @@
 
 #include "container/format/hash.h"
 #include "fatctx/appender.h"
+#include "fatctx/container.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"

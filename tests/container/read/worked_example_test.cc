@@ -70,7 +70,7 @@ std::map<std::size_t, Bytes> dump_lines(const std::string& document, const std::
 TEST(WorkedExample, IsWhatThePackerWrites) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "fatctx_worked_example";
   std::filesystem::create_directories(folder);
-  const std::string path = folder / "tiny.fatctx";
+  const std::string path = (folder / "tiny.fatctx").string();
   std::filesystem::remove(path);
   const auto lines = dump_lines(read_text(FATCTX_SOURCE_DIR "/docs/format.md"), "\n## 12.");
   ASSERT_GE(lines.size(), 60U) << "the dump was not found";

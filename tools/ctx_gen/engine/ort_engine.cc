@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 
 #include "tools/cli/command.h"
-#include "tools/cli/others_output.h"
 #include "tools/ctx_gen/engine/ort_library.h"
+#include "tools/system/others_output.h"
 
 namespace fatctx::tools {
 
