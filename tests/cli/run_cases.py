@@ -128,6 +128,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="names of cases or of files of cases; default: all")
     parser.add_argument("--update", action="store_true", help="write what was printed as the new expectation")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each Nth case, for slow machines")
+    parser.add_argument("--without", action="append", default=[], metavar="CASE", help="not this case; may be given again")
     arguments = parser.parse_intermixed_args()
     program = arguments.program.resolve()
     is_windows = program.name == "fatctx.exe"
@@ -135,6 +136,7 @@ def main() -> int:
         print(f"{program} is not the built program fatctx", file=sys.stderr)
         return 2
     left_out = windows_program.cases_not_here() if is_windows else {}
+    left_out |= dict.fromkeys(arguments.without, "left out by --without")
     try:
         known = case_files.load_all()
     except case_files.Malformed as error:
