@@ -76,7 +76,7 @@ Result<BuiltSections> sections_of_blocks(std::span<const MixedPiece> pieces, con
   for (std::size_t block = 0; block < count; ++block) {
     HANDLE const handle = handle_of(built[block].descriptor);
     UniqueHandle made(::CreateFileMappingW(handle, nullptr, PAGE_READONLY, 0, 0, nullptr));
-    // This is how the system says that it is no file; Wine answers all questions about a section as if it were one.
+    // The system calls such a handle invalid here. Wine answers all questions about a section as if it were a file.
     if (!made.valid() && ::GetLastError() == ERROR_INVALID_HANDLE) {
       sections.handles.push_back(handle);
       continue;
