@@ -44,7 +44,7 @@ PSID sid_of(std::span<std::byte> user) noexcept { return reinterpret_cast<TOKEN_
 
 bool is_well_known(PSID account, WELL_KNOWN_SID_TYPE type) noexcept { return ::IsWellKnownSid(account, type) != 0; }
 
-// These can take any file of the system. The last two stand for whoever is the owner, whose account is checked on its
+// These can take any file of the system. The last two mean the owner, whose account is checked on its
 // own.
 bool is_above_lists(PSID account) noexcept {
   return is_well_known(account, WinLocalSystemSid) || is_well_known(account, WinBuiltinAdministratorsSid) ||

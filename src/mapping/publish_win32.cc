@@ -148,6 +148,7 @@ class Win32PendingFile final : public PendingFile {
   void discard() noexcept override {
     kept_ = false;
     (void)unlink_handle(file_->handle());
+    (void)file_->close();  // older systems remove a name with the last handle
   }
   OsFile& file() noexcept override { return *file_; }
 

@@ -75,15 +75,14 @@ Result<BuiltSections> sections_of_blocks(std::span<const MixedPiece> pieces, con
   BuiltSections sections;
   for (std::size_t block = 0; block < count; ++block) {
     HANDLE const handle = handle_of(built[block].descriptor);
-    FILE_STANDARD_INFO of_file = {};
-    if (::GetFileInformationByHandleEx(handle, FileStandardInfo, &of_file, sizeof(of_file)) == 0) {
+    UniqueHandle made(::CreateFileMappingW(handle, nullptr, PAGE_READONLY, 0, 0, nullptr));
+    // The system calls such a handle invalid here. Wine answers all questions about a section as if it were a file.
+    if (!made.valid() && ::GetLastError() == ERROR_INVALID_HANDLE) {
       sections.handles.push_back(handle);
       continue;
     }
-    sections.made.emplace_back(::CreateFileMappingW(handle, nullptr, PAGE_READONLY, 0, 0, nullptr));
-    if (!sections.made.back().valid()) {
-      return os_error(static_cast<int>(::GetLastError()), "cannot map the file of a view");
-    }
+    if (!made.valid()) return os_error(last_error(), "cannot map the file of a view");
+    sections.made.push_back(std::move(made));
     sections.handles.push_back(sections.made.back().get());
   }
   return sections;

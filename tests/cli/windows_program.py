@@ -18,6 +18,7 @@ SYSTEM_WORDS = {
                                   "The system cannot find the path specified"),
     "File exists": ("File already exists", "Cannot create a file when that file already exists"),
     "Permission denied": ("Access denied", "Access is denied"),
+    "ext4": ("ntfs",),
 }
 
 
@@ -48,4 +49,5 @@ def as_here(value):
     for here, there in SYSTEM_WORDS.items():
         for words in there:
             value = value.replace(words, here)
+    value = re.sub(r"system error \d+", "system error", value)  # other numbers for the same
     return re.sub(r"(?<![A-Za-z])[A-Z]:/", "/", value.replace("\\", "/"))
