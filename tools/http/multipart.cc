@@ -46,6 +46,13 @@ Error lie(std::string what) {
   return Error{ErrorCode::kIo, "the server sends several ranges wrongly: " + std::move(what)};
 }
 
+// Tells whether a header says that the bytes are not sent as they are.
+bool encodes(std::string_view name, std::string_view value) {
+  if (equal_header_words(name, "content-encoding")) return !equal_header_words(value, "identity");
+  return equal_header_words(name, "content-transfer-encoding") &&
+         (equal_header_words(value, "base64") || equal_header_words(value, "quoted-printable"));
+}
+
 }  // namespace
 
 bool is_multipart(std::string_view content_type) noexcept {
@@ -168,10 +175,7 @@ Status MultipartReader::take_head_line(std::string_view line) {
     content_range_ = value;
   } else if (equal_header_words(name, "content-type") && is_multipart(value)) {
     return Error{ErrorCode::kUnsupported, "the server sends a part that has parts itself"};
-  } else if (equal_header_words(name, "content-encoding") && !equal_header_words(value, "identity")) {
-    return Error{ErrorCode::kUnsupported, "the server encodes the ranges, though that was not asked for"};
-  } else if (equal_header_words(name, "content-transfer-encoding") &&
-             (equal_header_words(value, "base64") || equal_header_words(value, "quoted-printable"))) {
+  } else if (encodes(name, value)) {
     return Error{ErrorCode::kUnsupported, "the server encodes the ranges, though that was not asked for"};
   }
   return Done{};
