@@ -22,14 +22,11 @@ lacks() {
   exit 0
 }
 
-as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
-
 has_apt || exit 0 # the lane says which of the commands are missing
 mapfile -t missing < <(missing_packages bindings)
 ((${#missing[@]})) || exit 0
 [[ $INSTALL == yes ]] || lacks "Debian packages ${missing[*]}, and --no-install forbids to install them"
 say "bindings: installing ${missing[*]}"
 mkdir -p build/bindings
-as_root apt-get update -q </dev/null >"$LOG" 2>&1 || true # the lists that are here may do
-as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null >>"$LOG" 2>&1 ||
+apt_install "$LOG" "${missing[@]}" ||
   lacks "apt-get could not install ${missing[*]} (is there a network?); its words are in $LOG"

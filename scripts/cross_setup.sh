@@ -27,20 +27,14 @@ skip() {
   exit "$EXIT_ENVIRONMENT"
 }
 
-as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
-
 install_tools() {
-  local -a missing=()
-  local name
-  for name in "g++-$ARCH-linux-gnu" qemu-user mmdebstrap; do
-    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
-  done
+  local -a missing
+  mapfile -t missing < <(not_installed "g++-$ARCH-linux-gnu" qemu-user mmdebstrap)
   ((${#missing[@]})) || return 0
   [[ $INSTALL == yes ]] || skip "Debian packages ${missing[*]} are missing, and --no-install forbids to install them"
   has_apt || skip "no apt to install ${missing[*]} with"
   say "$ARCH: installing ${missing[*]}"
-  as_root apt-get update -q </dev/null >"$LOG" 2>&1 || true # the lists that are here may do
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null >>"$LOG" 2>&1 ||
+  apt_install "$LOG" "${missing[@]}" ||
     skip "apt-get could not install ${missing[*]} (is there a network?); its words are in $LOG"
 }
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Reads the list of system packages, and finds those that are missing. Sourced; talk.sh comes first.
+# Reads the list of system packages, finds those that are missing, and installs them. Sourced; talk.sh comes first.
 
 PACKAGE_LIST="$(dirname "${BASH_SOURCE[0]}")/apt-packages.txt"
 
@@ -11,14 +11,31 @@ packages_of() {
 
 has_apt() { command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1; }
 
+as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
+
 # missing_packages KIND...: prints names that dpkg does not list as installed; uses no network.
 missing_packages() {
+  local -a names
+  mapfile -t names < <(packages_of "$@")
+  not_installed "${names[@]}"
+}
+
+# not_installed NAME...: the same for names.
+not_installed() {
   local installed name
   installed=$(dpkg-query -W -f='${db:Status-Status} ${binary:Package}\n' 2>/dev/null |
     awk '$1 == "installed" { sub(/:.*/, "", $2); print $2 }')
-  for name in $(packages_of "$@"); do
+  for name in "$@"; do
     grep -qxF -- "$name" <<<"$installed" || printf '%s\n' "$name"
   done
+}
+
+# apt_install LOG NAME...: installs packages of Debian; their words go to LOG.
+apt_install() {
+  local -r log=$1
+  shift
+  as_root apt-get update -q </dev/null >"$log" 2>&1 || true # the lists that are here may do
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" </dev/null >>"$log" 2>&1
 }
 
 # missing_commands: prints missing commands of a build, for systems whose package names are unknown.

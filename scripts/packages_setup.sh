@@ -24,17 +24,13 @@ take_install_flag "$@"
 # lacks WHY: says what is missing; the tests that need it are skipped.
 lacks() { say "skipped: packages: $1"; }
 
-as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
-
 install_tools() {
   local -a missing
   mapfile -t missing < <(missing_packages packages)
   ((${#missing[@]})) || return 0
   [[ $INSTALL == yes ]] || { lacks "Debian packages ${missing[*]}, and --no-install forbids to install them"; return 0; }
   say "packages: installing ${missing[*]}"
-  as_root apt-get update -q </dev/null >"$PLACE/apt.log" 2>&1 || true # the lists that are here may do
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null \
-    >>"$PLACE/apt.log" 2>&1 || lacks "apt-get could not install ${missing[*]} (is there a network?); its words are in $PLACE/apt.log"
+  apt_install "$PLACE/apt.log" "${missing[@]}" || lacks "apt-get could not install ${missing[*]} (is there a network?); its words are in $PLACE/apt.log"
 }
 
 install_conan() {

@@ -29,8 +29,6 @@ for argument in "$@"; do
   esac
 done
 
-as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
-
 install_packages() {
   local -a missing extra command
   mapfile -t missing < <(missing_packages "${KINDS[@]}")

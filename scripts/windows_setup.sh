@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/talk.sh
+source scripts/packages.sh
 source scripts/isolated_apt.sh
 take_install_flag "$@"
 
@@ -22,18 +23,14 @@ readonly CMAKE_FLAGS=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_6
   -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY)
 source scripts/third_party.sh
 
-as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo -- "$@"; fi; }
-
 install_tools() {
-  local -a missing=()
-  local name
-  for name in g++-mingw-w64-x86-64-posix lld llvm wine; do
-    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] || missing+=("$name")
-  done
+  local -a missing
+  mapfile -t missing < <(not_installed g++-mingw-w64-x86-64-posix lld llvm wine)
   ((${#missing[@]})) || return 0
   [[ $INSTALL == yes ]] || lacks "Debian packages ${missing[*]} are missing, and --no-install forbids to install them"
   say "$BUILD: installing ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" </dev/null >"$PLACE/apt.log" 2>&1 ||
+  has_apt || lacks "no apt to install ${missing[*]} with"
+  apt_install "$PLACE/apt.log" "${missing[@]}" ||
     lacks "apt-get could not install ${missing[*]} (is there a network?)" "its words: $PLACE/apt.log"
 }
 

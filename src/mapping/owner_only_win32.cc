@@ -73,7 +73,7 @@ constexpr DWORD kRights = FILE_READ_DATA | FILE_WRITE_DATA | FILE_APPEND_DATA | 
                           GENERIC_EXECUTE;
 
 struct Security {
-  std::vector<std::byte> user;  // of this process
+  std::vector<std::byte> user;  // the account that this process runs as
   std::unique_ptr<void, FreeLocal> descriptor;
   PSID owner = nullptr;
   ACL* list = nullptr;  // null: everybody may do everything

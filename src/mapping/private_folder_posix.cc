@@ -21,14 +21,10 @@ namespace {
 
 constexpr mode_t kPrivate = 0700;
 
-Error not_allowed(const std::string& path, const std::string& why) {
-  return {ErrorCode::kOperationNotPermitted, fmt::format("cache folder {}: {}", path, why)};
-}
-
 }  // namespace
 
 Result<UniqueFd> open_private_folder(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return not_allowed("", "a path must not contain a NUL character");
+  if (path.find('\0') != std::string::npos) return not_private("", "a path must not contain a NUL character");
   UniqueFd folder(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!folder.valid()) {
     const int number = errno;
@@ -38,7 +34,7 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
       return error;
     }
     if (number == ENOTDIR) {
-      Error error = not_allowed(path, "it is not a folder; name one that is yours alone, made with `mkdir -m 700`");
+      Error error = not_private(path, "it is not a folder; name one that is yours alone, made with `mkdir -m 700`");
       error.where.os_error = number;
       return error;
     }
@@ -47,11 +43,11 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
   struct stat st = {};
   if (::fstat(folder.get(), &st) != 0) return os_error(errno, fmt::format("cannot look at cache folder {}", path));
   if (st.st_uid != ::geteuid()) {
-    return not_allowed(path, fmt::format("it belongs to user {} and this process to user {}; name a folder of your own",
+    return not_private(path, fmt::format("it belongs to user {} and this process to user {}; name a folder of your own",
                                          st.st_uid, ::geteuid()));
   }
   if ((st.st_mode & 0777U) != kPrivate) {
-    return not_allowed(path, fmt::format("its mode is {:04o} and must be 0700, so that nobody else can put files into "
+    return not_private(path, fmt::format("its mode is {:04o} and must be 0700, so that nobody else can put files into "
                                          "it; run `chmod 700 {}`",
                                          st.st_mode & 0777U, path));
   }
@@ -59,11 +55,6 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
 }
 
 }  // namespace mapping
-
-Status check_private_folder(const std::string& path) {
-  FATCTX_TRY(mapping::open_private_folder(path));
-  return Done{};
-}
 
 Status make_private_folder(const std::string& path) {
   if (path.find('\0') != std::string::npos) return check_private_folder(path);

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int kFolderNameAttempts = 64;
 
-Error not_allowed(const std::string& path, const std::string& why) {
-  return {ErrorCode::kOperationNotPermitted, fmt::format("cache folder {}: {}", path, why)};
-}
-
 // Makes the folders above `path`, as far as they are missing.
 Status make_above(const std::wstring& path) {
   const std::size_t end = path.find_last_of(L'\\');
@@ -36,7 +32,7 @@ Status make_above(const std::wstring& path) {
 }  // namespace
 
 Result<UniqueFd> open_private_folder(const std::string& path) {
-  if (path.find('\0') != std::string::npos) return not_allowed("", "a path must not contain a NUL character");
+  if (path.find('\0') != std::string::npos) return not_private("", "a path must not contain a NUL character");
   FATCTX_ASSIGN(const std::wstring wide, wide_path(path));
   // Nobody can rename or remove the folder while it is open so. Its path stays the name of the folder that was checked.
   UniqueHandle folder(::CreateFileW(wide.c_str(), FILE_LIST_DIRECTORY | FILE_TRAVERSE | READ_CONTROL,
@@ -56,11 +52,11 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
     return os_error(last_error(), fmt::format("cannot look at cache folder {}", path));
   }
   if ((facts.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) == 0) {
-    return not_allowed(path, "it is not a folder; name one that is yours alone");
+    return not_private(path, "it is not a folder; name one that is yours alone");
   }
   FATCTX_ASSIGN(const std::string stranger, stranger_with_access(folder.get()));
   if (!stranger.empty()) {
-    return not_allowed(path, fmt::format("its access list gives {} access, and nobody else may put files into it; run "
+    return not_private(path, fmt::format("its access list gives {} access, and nobody else may put files into it; run "
                                          "`icacls {} /inheritance:r /grant:r \"%USERNAME%\":(OI)(CI)F`",
                                          stranger, path));
   }
@@ -68,11 +64,6 @@ Result<UniqueFd> open_private_folder(const std::string& path) {
 }
 
 }  // namespace mapping
-
-Status check_private_folder(const std::string& path) {
-  FATCTX_TRY(mapping::open_private_folder(path));
-  return Done{};
-}
 
 Status make_private_folder(const std::string& path) {
   if (path.find('\0') != std::string::npos) return check_private_folder(path);

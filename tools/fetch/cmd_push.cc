@@ -43,7 +43,7 @@ struct PushFlags {
 struct Pushed {
   OciReference reference;
   OciManifest manifest;
-  ManifestText text;              // what the registry gets of `manifest`
+  ManifestText text;              // `manifest` in the bytes that are uploaded
   std::vector<PushedBlob> blobs;  // without the empty config
   std::uint64_t sent_bytes = 0;
   std::uint64_t bytes = 0;

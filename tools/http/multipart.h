@@ -56,11 +56,11 @@ class MultipartReader {
   std::uint64_t file_size_;
   State state_ = State::kOutside;
   std::string line_;            // the line that is being read
-  std::size_t head_bytes_ = 0;  // of the present part
+  std::size_t head_bytes_ = 0;  // header bytes read of this part
   std::size_t outside_ = 0;     // bytes in front of the first boundary, or behind the last
   std::size_t parts_ = 0;
-  std::optional<std::string> content_range_;  // of the present part
-  ByteRange body_;                            // what the present part lacks
+  std::optional<std::string> content_range_;  // set once this part's header was read
+  ByteRange body_;                            // the bytes of this part that have not come yet
 };
 
 }  // namespace fatctx::tools

@@ -71,7 +71,8 @@ struct HttpOptions {
   std::uint32_t retries = 5;           // in a row without a byte of progress
   std::uint32_t stalled_seconds = 30;  // below 1 KiB/s for so long is a broken connection
   const std::atomic<bool>* cancel = nullptr;
-  std::shared_ptr<SeveralRanges> several = nullptr;  // of sources on one server; null: the source finds out by itself
+  // Shared by the sources on one server, so that one of them asks for all. Null: each source asks by itself.
+  std::shared_ptr<SeveralRanges> several = nullptr;
 };
 
 // Asks the server for the first bytes, which says size and version of the file.

@@ -106,7 +106,7 @@ class HttpSource final : public ByteSource {
   // Divides ranges among requests.
   [[nodiscard]] std::vector<RangesOfARequest> divided(const std::vector<ByteRange>& ranges) const {
     std::vector<RangesOfARequest> requests;
-    std::uint64_t bytes = 0;  // of the last request
+    std::uint64_t bytes = 0;  // that the last request in the list asks for
     const std::size_t most = several_->refused ? several_->sent : kMostRanges;
     for (const ByteRange& range : ranges) {
       if (is_in_head(range)) continue;

@@ -30,15 +30,15 @@ struct Transfer {
   const TakeBytes* take = nullptr;
   const std::atomic<bool>* cancel = nullptr;
   SeveralRanges* several = nullptr;  // learns how the server answers
-  bool is_probe = false;             // the answer alone is of interest
+  bool is_probe = false;             // asks how the server answers; what it brings is not used
 
   HttpAnswer answer;
   std::optional<FileVersion> version;    // set once the answer is judged
   std::optional<AskedRanges> one;        // several were asked for, and one piece comes
   std::optional<MultipartReader> parts;  // several were asked for, and come in parts
   bool refused = false;                  // the server does not send several ranges
-  std::uint64_t offset = 0;              // of the piece that comes
-  std::uint64_t expected = 0;            // its bytes
+  std::uint64_t offset = 0;              // place of the body in the file, unless it has parts
+  std::uint64_t expected = 0;            // bytes of the body, unless it has parts
   std::uint64_t received = 0;            // bytes of the body
   std::optional<Error> error;
   bool may_recover = false;  // another try may succeed

@@ -1,4 +1,5 @@
 // Opening containers, and their report.
+#include "handles.h"
 #include "java.h"
 #include "natives.h"
 
@@ -72,8 +73,6 @@ void release_buffer(void* user) {
 jlong opened(JNIEnv* env, int32_t code, fatctx_container container, CallError& error) {
   return error.thrown(env, code) ? 0 : static_cast<jlong>(container.id);
 }
-
-fatctx_container container_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
 
 jlong open_path(JNIEnv* env, jclass /*natives*/, jbyteArray path, jlongArray numbers, jbyteArray keys) {
   const Text text(env, path);

@@ -1,17 +1,10 @@
 // Devices, choices and sessions.
+#include "handles.h"
 #include "java.h"
 #include "natives.h"
 
 namespace fatctx_jni {
 namespace {
-
-fatctx_container container_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_device device_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_model model_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_session session_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
 
 template <typename Make>
 jlong made_device(JNIEnv* env, Make make) {

@@ -1,4 +1,5 @@
 // The facts of records, and of the tensors in weight blobs.
+#include "handles.h"
 #include "java.h"
 #include "natives.h"
 
@@ -6,10 +7,6 @@ namespace fatctx_jni {
 namespace {
 
 constexpr std::uint64_t kHashSize = 16;
-
-fatctx_container container_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_tensor_table table_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
 
 jlong record_count(JNIEnv* env, jclass /*natives*/, jlong id) {
   CallError error;

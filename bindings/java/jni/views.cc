@@ -1,15 +1,10 @@
 // Views, and the buffers that show their bytes.
+#include "handles.h"
 #include "java.h"
 #include "natives.h"
 
 namespace fatctx_jni {
 namespace {
-
-fatctx_container container_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_session session_of(jlong id) { return {static_cast<std::uint64_t>(id)}; }
-
-fatctx_view view_of(jlong id) { return {static_cast<std::uint64_t>(id), nullptr, 0}; }
 
 // Returns the view that a call of the library makes.
 template <typename Make>

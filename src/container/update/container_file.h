@@ -34,7 +34,7 @@ struct ContainerFile {
   std::string path;
   std::unique_ptr<mapping::OsFile> file;
   OpenedToc opened;
-  mapping::FileIdentity identity;  // of the file when it was opened
+  mapping::FileIdentity identity;  // size and times at the open, for check_unchanged()
 
   // Reads the newest generation. Errors: those of opening a file and of read_growing, with the path.
   [[nodiscard]] static Result<ContainerFile> open(const std::string& path);
