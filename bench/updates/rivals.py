@@ -9,15 +9,16 @@ are nginx on loopback, `fatctx fetch`, zsync and casync; a rival that is not ins
 
 import argparse
 import json
-import os
 import pathlib
 import random
 import re
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from nginx import Nginx  # noqa: E402
 
 CHIPS = ("SM8450", "SM8550", "SM8650", "SM8750")
 LEAF = 65536
@@ -49,31 +50,6 @@ def versions(folder: pathlib.Path, fatctx: pathlib.Path) -> tuple[pathlib.Path, 
         inputs.append([bytes(weights), *codes])
     changed = sum(LEAF for old, new in zip(*inputs) for at in range(0, len(new), LEAF) if old[at:at + LEAF] != new[at:at + LEAF])
     return files[0], files[1], changed
-
-
-class Nginx:
-    """Serves a folder on loopback."""
-
-    def __init__(self, folder: pathlib.Path):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        place = folder / "nginx"
-        place.mkdir()
-        (place / "conf").write_text(f"""daemon off; pid {place}/pid; error_log {place}/error; worker_processes 1;
-user {'root' if os.geteuid() == 0 else 'nobody'};
-events {{}} http {{ access_log off; client_body_temp_path {place}/b; proxy_temp_path {place}/p; fastcgi_temp_path {place}/f;
-uwsgi_temp_path {place}/u; scgi_temp_path {place}/s; server {{ listen 127.0.0.1:{self.port}; root {folder}; }} }}""")
-        self.server = subprocess.Popen(["nginx", "-c", place / "conf", "-e", place / "error"])
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise SystemExit("nginx did not start")
-
-    def url(self, path: pathlib.Path) -> str:
-        return f"http://127.0.0.1:{self.port}/{path.name}"
 
 
 def by_zsync(folder: pathlib.Path, old: pathlib.Path, new: pathlib.Path, server: Nginx) -> tuple[int, int]:
@@ -120,8 +96,7 @@ def main() -> None:
                 rows.append(("casync, chunks of 64 KiB, compressed", *by_casync(folder, old, new)))
         finally:
             if server:
-                server.server.terminate()
-                server.server.wait()
+                server.end()
         print("| way | bytes of the file | of an index | together | of the leaves that changed |\n|---|---:|---:|---:|---:|")
         for name, size, index in rows:
             print(f"| {name} | {size:,} | {index:,} | {size + index:,} | {(size + index) / changed:.2f} |")

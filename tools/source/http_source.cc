@@ -23,6 +23,7 @@ constexpr std::uint64_t kLargeRange = std::uint64_t{32} << 20U;  // a larger one
 // that a large fetch uses all connections. A larger range is asked for alone.
 constexpr std::size_t kMostRanges = 64;
 constexpr std::uint64_t kMostBytesTogether = std::uint64_t{1} << 20U;
+constexpr int kPollMs = 200;  // between two looks at what the caller says
 
 using RangesOfARequest = std::vector<ByteRange>;
 
@@ -209,13 +210,12 @@ class HttpSource final : public ByteSource {
     while (next < transfers.size() || !running_.empty()) {
       FATCTX_TRY(begin_some(transfers, next, take));
       int active = 0;
-      if (curl.multi_perform(multi_, &active) != CURLM_OK ||
-          curl.multi_poll(multi_, nullptr, 0, 200, nullptr) != CURLM_OK) {
-        return Error{ErrorCode::kIo, "libcurl cannot go on"};
-      }
+      if (curl.multi_perform(multi_, &active) != CURLM_OK) return Error{ErrorCode::kIo, "libcurl cannot go on"};
+      bool any_ended = false;
       int left = 0;
       while (CURLMsg* const message = curl.multi_info_read(multi_, &left)) {
         if (message->msg != CURLMSG_DONE) continue;
+        any_ended = true;
         CURL* const easy = message->easy_handle;
         const CURLcode code = message->data.result;
         Transfer* transfer = nullptr;
@@ -225,6 +225,10 @@ class HttpSource final : public ByteSource {
         std::erase_if(running_, [&](const Running& one) { return one.easy.get() == easy; });
         if (transfer->error && !transfer->may_recover) return std::move(*transfer->error);
         ask_for(transfer->rest(), transfers);
+      }
+      // Nothing would wake it if no transfer is left.
+      if (!any_ended && curl.multi_poll(multi_, nullptr, 0, kPollMs, nullptr) != CURLM_OK) {
+        return Error{ErrorCode::kIo, "libcurl cannot go on"};
       }
     }
     return Done{};
