@@ -5,17 +5,16 @@
 // 1 byte for the number of OLD files; 3 bytes for the size of each; 3 bytes for the size of the part; 2 bytes for its
 // steps; 2 bytes for its raw literals; the coded steps; the raw literals at the end.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "container/format/hash.h"
 #include "container/update/part_decoder.h"
 #include "container/update/update_file.h"
 #include "fuzz/input.h"
 #include "fuzz/promise.h"
+#include "support/forged_update.h"
 #include "support/memory_file.h"
 
 namespace {
@@ -96,29 +95,6 @@ void try_part(fuzz::Input& input) {
   }
 }
 
-// Makes the hashes of an update right, as far as its sizes allow.
-void rehash(std::vector<std::byte>& bytes) {
-  container::UpdateHeader header;
-  if (bytes.size() < sizeof(header)) return;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  std::size_t at = sizeof(header) + header.old_count * sizeof(container::ContainerName);
-  container::DiskHash before = {};
-  if (bytes.size() < at + before.size()) return;
-  before = container::hash128(ByteView(bytes).first(at)).bytes;
-  std::copy(before.begin(), before.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
-  at += before.size();
-  container::UpdatePart part;
-  while (bytes.size() - at >= sizeof(part)) {
-    std::memcpy(&part, bytes.data() + at, sizeof(part));
-    const std::uint64_t stored = std::uint64_t{part.coded_size} + part.raw_size;
-    if (stored > bytes.size() - at - sizeof(part)) return;
-    const ByteView rest = ByteView(bytes).subspan(at + sizeof(part), static_cast<std::size_t>(stored));
-    part.stored_hash = before = container::hash_of_part(before, part, rest).bytes;
-    std::memcpy(bytes.data() + at, &part, sizeof(part));
-    at += sizeof(part) + rest.size();
-  }
-}
-
 void try_file(std::vector<std::byte> bytes) {
   auto update = container::UpdateFile::open(std::make_unique<support::MemoryFile>(std::move(bytes)), "u");
   if (!update.ok()) {
@@ -156,7 +132,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const ByteView rest = input.rest();
   std::vector<std::byte> bytes(rest.begin(), rest.end());
-  if (form == 1) rehash(bytes);
+  if (form == 1) support::rehash_update(bytes);
   try_file(std::move(bytes));
   return 0;
 }

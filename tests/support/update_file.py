@@ -120,11 +120,59 @@ def number(models: dict, key, coder, value: int = 0) -> int:
     return result
 
 
+class Plain:
+    """All bytes of plain literals, and where they are expected to go on."""
+
+    def __init__(self):
+        self.all, self.seen, self.place, self.equal, self.misses = bytearray(), {}, None, 0, 0
+
+    def code(self, models: dict, coder, value: int) -> int:
+        before, expected, row = self.all[-1] if self.all else 0, None, (self.misses, self.equal)
+        if self.place is not None:
+            expected = self.all[self.place]
+        if expected is not None and not coder.bit(models.setdefault(("differs", row, expected), Model()), int(value != expected)):
+            value = expected
+        elif expected is None or self.misses > 2:
+            value = tree(models, ("plain", before), 8, coder, value)
+        else:
+            value = expected + tree(models, ("plain difference", row), 8, coder, value - expected & 255) & 255
+        self._next(value)
+        return value
+
+    def _next(self, value: int):
+        if self.place is not None:
+            if value == self.all[self.place]:
+                self.equal = min(self.equal + 1, 16)
+                self.misses = 0 if self.equal == 16 else self.misses
+            else:
+                self.equal, self.misses = 0, self.misses + 1
+            self.place += 1
+        self.all.append(value)
+        size = len(self.all)
+        if self.place is not None and (self.misses > 15 or size - self.place > 1 << 20):
+            self._forget()
+        last = (bytes(8) + bytes(self.all[-8:]))[-8:]
+        key = int.from_bytes(last[2:], "big") << 16 & WORD
+        key = (key * 0x9e3779b97f4a7c15 & WORD) >> 48
+        found = self.seen.get(key, 0)
+        if (self.place is None or self.misses) and found and size - found <= (1 << 20) - 8:
+            same = 0
+            while same < 8 and same < found and self.all[found - 1 - same] == last[7 - same]:
+                same += 1
+            if same >= 6 and (self.place is None or same > self.equal):
+                self.place, self.equal, self.misses = found, same, 0
+        if size >= 6:
+            self.seen[key] = size
+
+    def _forget(self):
+        self.place, self.equal, self.misses = None, 0, 0
+
+
 class Steps:
     """The models that go on from part to part; one object encodes or decodes."""
 
     def __init__(self):
-        self.models, self.before, self.places = {}, COPY, [(0, 0)] * 16
+        self.models, self.before, self.places, self.plain = {}, COPY, [(0, 0)] * 16, Plain()
 
     def code(self, coder, step: Step | None = None) -> Step:
         """Codes the head of a step and its place, or decodes it if there is no step."""
@@ -161,14 +209,13 @@ class Steps:
 
     def literal(self, coder, form: int, size: int, data: bytes = b"") -> bytes:
         """Codes the bytes of a plain literal, or the differences of another one."""
+        if form == PLAIN:
+            return bytes(self.plain.code(self.models, coder, data[i] if data else 0) for i in range(size))
         made = bytearray()
         for i in range(size):
             value = data[i] if data else 0
             last, earlier = (made[-1] if i > 0 else 0), (made[-2] if i > 1 else 0)
-            if form == PLAIN:
-                key = "plain", last
-            else:
-                key = "difference", 0 if i == 0 else 1 + (last != 0) + 2 * (earlier != 0)
+            key = "difference", 0 if i == 0 else 1 + (last != 0) + 2 * (earlier != 0)
             made.append(tree(self.models, key, 8, coder, value))
         return bytes(made)
 

@@ -46,9 +46,8 @@ Result<bool> PartDecoder::next(DecodedStep& decoded) {
   UpdateStep& step = decoded.step;
   step = {.kind = head.kind, .target = target_, .size = head.size};
   decoded.form = head.form;
-  const bool difference = head.kind == UpdateStep::Kind::kLiteral && head.form == LiteralForm::kDifference;
   if (head.kind == UpdateStep::Kind::kFill) step.offset = head.fill;
-  if (head.kind == UpdateStep::Kind::kCopy || difference) {
+  if (decoded.reads_source()) {
     const Displacement& from = models_->steps.recent().newest();
     step.source = from.source;
     step.offset = target_ + from.distance;  // may wrap: the result is checked
@@ -74,9 +73,8 @@ void PartDecoder::literal(const DecodedStep& decoded, ByteView expected, std::sp
   if (decoded.form == LiteralForm::kPlain) {
     for (std::byte& byte : bytes) {
       unsigned value = 0;
-      models_->literals.plain(*coder_, before_, value);
+      models_->literals.plain().code(*coder_, value);
       byte = static_cast<std::byte>(value);
-      before_ = value;
     }
     return;
   }

@@ -17,6 +17,12 @@ namespace fatctx::container {
 struct DecodedStep {
   UpdateStep step;
   LiteralForm form = LiteralForm::kPlain;
+
+  // Returns whether it reads bytes of its source: `size` of them at `offset`.
+  [[nodiscard]] bool reads_source() const noexcept {
+    return step.kind == UpdateStep::Kind::kCopy ||
+           (step.kind == UpdateStep::Kind::kLiteral && form == LiteralForm::kDifference);
+  }
 };
 
 // Threads: one at a time.

@@ -11,20 +11,18 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::uint64_t kLiteralUnit = std::uint64_t{64} << 10;  // a longer literal is several steps
-constexpr std::size_t kTried = std::size_t{1} << 10;  // a literal of so many bytes is encoded to see which form is best
-constexpr std::size_t kSample = std::size_t{16} << 10;
+// A literal of so many bytes may be stored raw, or as differences if one of kLeastEqual bytes is equal.
+constexpr std::size_t kTried = 64;
+constexpr std::size_t kLeastEqual = 8;
+constexpr std::size_t kSample = std::size_t{8} << 10;
 // A literal is stored raw unless coding saves 1/32 of it: coded bytes take time.
 constexpr std::uint64_t kWorthCoding = 32;
 
-std::uint64_t plain_cost(LiteralModels models, ByteView bytes) {
-  RangeEncoder coder;
-  unsigned before = 0;
+void code_plain(RangeEncoder& coder, LiteralModels& models, ByteView bytes) {
   for (const std::byte byte : bytes) {
     auto value = static_cast<unsigned>(byte);
-    models.plain(coder, before, value);
-    before = value;
+    models.plain().code(coder, value);
   }
-  return coder.size();
 }
 
 // Codes the differences of a literal.
@@ -39,26 +37,36 @@ void code_differences(Coder& coder, LiteralModels& models, ByteView bytes, ByteV
   }
 }
 
-std::uint64_t difference_cost(LiteralModels models, ByteView bytes, ByteView expected) {
-  RangeEncoder coder;
-  code_differences(coder, models, bytes, expected);
-  return coder.size();
-}
+// The costs of a literal in its two coded forms, in bits.
+struct Costs {
+  std::uint64_t plain = 0;
+  std::uint64_t difference = UINT64_MAX;  // there are no bytes to take it to
+};
 
-// Returns whether the differences are the better form of a short literal.
-bool differences_are_shorter(LiteralModels& models, ByteView bytes, ByteView expected) {
+// The costs if no model learned from the bytes.
+Costs prices(LiteralModels& models, ByteView bytes, ByteView expected) {
   Pricer plain;
-  unsigned before = 0;
-  std::size_t equal = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    auto value = static_cast<unsigned>(bytes[i]);
-    models.plain(plain, before, value);
-    before = value;
-    if (bytes[i] == expected[i]) ++equal;
-  }
+  models.plain().price(plain, bytes);
+  if (expected.empty()) return {plain.bits()};
   Pricer difference;
   code_differences(difference, models, bytes, expected);
-  return difference.bits() < plain.bits() || (difference.bits() == plain.bits() && equal != 0);
+  return {plain.bits(), difference.bits()};
+}
+
+// The costs if models learn from the bytes.
+Costs costs(LiteralModels models, ByteView bytes, ByteView expected) {
+  RangeEncoder plain;
+  code_plain(plain, models, bytes);
+  if (expected.empty()) return {8 * plain.size()};
+  RangeEncoder difference;
+  code_differences(difference, models, bytes, expected);
+  return {8 * plain.size(), 8 * difference.size()};
+}
+
+bool enough_are_equal(ByteView bytes, ByteView expected) {
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) equal += bytes[i] == expected[i] ? 1U : 0U;
+  return equal * kLeastEqual >= bytes.size();
 }
 
 }  // namespace
@@ -121,24 +129,25 @@ class PartEncoder::Part {
     return ByteView(expected_);
   }
 
+  static bool is_worth_coding(const Costs& costs, std::size_t size) {
+    return std::min(costs.plain, costs.difference) / 8 + size / kWorthCoding < size;
+  }
+
   Status literal_piece(std::uint64_t target, ByteView bytes) {
     FATCTX_ASSIGN(const ByteView expected, expected_at(target, bytes.size()));
-    bool difference = false;
-    if (bytes.size() >= kTried) {
-      const ByteView sample = bytes.first(std::min(bytes.size(), kSample));
-      const std::uint64_t plain = plain_cost(models_.literals, sample);
-      std::uint64_t best = plain;
-      if (!expected.empty()) {
-        best = std::min(best, difference_cost(models_.literals, sample, expected.first(sample.size())));
-      }
-      if (best + sample.size() / kWorthCoding >= sample.size()) {
+    const std::size_t tried = std::min(bytes.size(), kSample);
+    const ByteView sample = bytes.first(tried);
+    ByteView expected_of_sample = expected.first(std::min(expected.size(), tried));
+    if (tried >= kTried && !enough_are_equal(sample, expected_of_sample)) expected_of_sample = {};
+    Costs cost = prices(models_.literals, sample, expected_of_sample);
+    if (tried >= kTried && (!expected_of_sample.empty() || !is_worth_coding(cost, tried))) {
+      cost = costs(models_.literals, sample, expected_of_sample);
+      if (!is_worth_coding(cost, tried)) {
         put_raw(bytes);
         return Done{};
       }
-      difference = best < plain;
-    } else {
-      difference = !expected.empty() && differences_are_shorter(models_.literals, bytes, expected);
     }
+    const bool difference = cost.difference < cost.plain;
     put_head({.kind = UpdateStep::Kind::kLiteral,
               .size = bytes.size(),
               .form = difference ? LiteralForm::kDifference : LiteralForm::kPlain});
@@ -146,12 +155,7 @@ class PartEncoder::Part {
       code_differences(coder_, models_.literals, bytes, expected);
       return Done{};
     }
-    unsigned before = 0;
-    for (const std::byte byte : bytes) {
-      auto value = static_cast<unsigned>(byte);
-      models_.literals.plain(coder_, before, value);
-      before = value;
-    }
+    code_plain(coder_, models_.literals, bytes);
     return Done{};
   }
 

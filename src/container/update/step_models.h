@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "container/update/bit_tree.h"
+#include "container/update/plain_literals.h"
 #include "container/update/range_coder.h"
 
 namespace fatctx::container {
@@ -22,7 +24,7 @@ struct UpdateStep {
 
 // How the bytes of a literal are stored.
 enum class LiteralForm : std::uint8_t {
-  kPlain,       // each byte, in the context of the one before it
+  kPlain,       // each byte, as earlier plain literals let expect it
   kDifference,  // the difference of each byte to where the copy before would go on
   kRaw,         // outside of the coded bytes
 };
@@ -54,22 +56,6 @@ class RecentDisplacements {
 
  private:
   std::array<Displacement, kCount> places_ = {};
-};
-
-template <unsigned Bits>
-struct BitTree {
-  std::array<Chance, std::size_t{1} << Bits> chances = {};
-
-  template <typename Coder>
-  void code(Coder& coder, unsigned& value) {
-    unsigned node = 1;
-    for (unsigned i = Bits; i-- != 0;) {
-      unsigned bit = value >> i & 1;
-      coder.bit(chances[node], bit);
-      node = node << 1 | bit;
-    }
-    value = node - (1U << Bits);
-  }
 };
 
 // A number of up to 64 bits: its length, and its bits. The lowest eight have models, those between have none.
@@ -111,10 +97,7 @@ struct NumberModel {
 // Bytes of literals. Ownership: values only.
 class LiteralModels {
  public:
-  template <typename Coder>
-  void plain(Coder& coder, unsigned before, unsigned& byte) {
-    plain_[before].code(coder, byte);
-  }
+  [[nodiscard]] PlainLiterals& plain() noexcept { return plain_; }
   // `before` and `earlier` are the two differences before this one.
   template <typename Coder>
   void difference(Coder& coder, bool first, unsigned before, unsigned earlier, unsigned& byte) {
@@ -123,7 +106,7 @@ class LiteralModels {
   }
 
  private:
-  std::array<BitTree<8>, 256> plain_ = {};
+  PlainLiterals plain_;
   std::array<BitTree<8>, 5> difference_ = {};
 };
 

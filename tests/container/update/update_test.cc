@@ -21,12 +21,12 @@
 #include "container/format/hash.h"
 #include "container/read/leaves.h"
 #include "container/update/container_file.h"
-#include "container/update/part_encoder.h"
 #include "container/update/update_file.h"
 #include "fatctx/appender.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
 #include "support/child_process.h"
+#include "support/forged_update.h"
 #include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -326,59 +326,9 @@ TEST_F(Update, EveryCutAndEveryOtherByteIsRefused) {
 // Writes an update by hand, of bytes that `make_update` would refuse.
 class ForgedUpdate : public Update {
  protected:
-  // A source of these bytes that says it has `size` of them.
-  class Said final : public container::sharing::RecordBytes {
-   public:
-    Said(Bytes bytes, std::uint64_t size) : bytes_(std::move(bytes)), size_(size) {}
-    [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
-    [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override {
-      for (std::byte& byte : buffer) {
-        byte = offset < bytes_.size() ? bytes_[static_cast<std::size_t>(offset)] : std::byte{0};
-        ++offset;
-      }
-      return Done{};
-    }
-    void close() const noexcept override {}
-
-   private:
-    Bytes bytes_;
-    std::uint64_t size_;
-  };
-
   void forge(const container::ContainerName& made, const Bytes& bytes, const std::vector<UpdateStep>& steps) {
-    const Said said(bytes, made.size);
-    const Said old(read_file(old_), std::uint64_t{1} << 46);
-    const std::vector<const container::sharing::RecordBytes*> sources = {&said, &old};
-    container::PartEncoder encoder(sources);
-    Bytes file;
-    const auto put = [&](const auto& value) {
-      const auto view = std::as_bytes(std::span(&value, 1));
-      file.insert(file.end(), view.begin(), view.end());
-    };
-    put(container::UpdateHeader{container::kUpdateMagic, container::kUpdateVersion, std::uint16_t{1}, 0U, made});
-    put(container::ContainerFile::open(old_).value().name());
-    container::DiskHash before = container::hash128(file).bytes;
-    put(before);
-    std::span<const UpdateStep> left = steps;
-    for (std::uint64_t at = 0; at < made.size && !left.empty(); at += container::kPartSize) {
-      const ByteRange part{at, std::min(container::kPartSize, made.size - at)};
-      const auto count = static_cast<std::size_t>(std::count_if(
-          left.begin(), left.end(), [&](const UpdateStep& step) { return step.target < at + part.size; }));
-      const container::EncodedPart encoded = encoder.encode(part, left.first(count)).value();
-      left = left.subspan(count);
-      container::UpdatePart head{encoded.step_count,
-                                 static_cast<std::uint32_t>(encoded.coded.size()),
-                                 static_cast<std::uint32_t>(encoded.raw.size()),
-                                 0U,
-                                 encoded.made_hash.bytes,
-                                 {}};
-      Bytes stored = encoded.coded;
-      stored.insert(stored.end(), encoded.raw.begin(), encoded.raw.end());
-      head.stored_hash = before = container::hash_of_part(before, head, stored).bytes;
-      put(head);
-      file.insert(file.end(), stored.begin(), stored.end());
-    }
-    write_file(update_, file);
+    write_file(update_, support::forged_update(made, bytes, container::ContainerFile::open(old_).value().name(),
+                                               read_file(old_), steps));
   }
   container::ContainerName new_name() { return container::ContainerFile::open(new_).value().name(); }
 };
