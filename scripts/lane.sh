@@ -112,7 +112,8 @@ lane_qnn() {
   scripts/build.sh
   rm -f "$report"
   [[ ${FATCTX_QNN_KEEP:-} == yes ]] || rm -rf "$work"
-  FATCTX_QNN_PYTHON=$PWD/build/qnn/venv/bin/python FATCTX_QNN_WORK=$work FATCTX_QNN_REPORTS=$PWD/build/check \
+  FATCTX_QNN_PYTHON=$PWD/build/qnn/venv/bin/python FATCTX_QNN_OLDER=$PWD/build/qnn/older \
+    FATCTX_QNN_WORK=$work FATCTX_QNN_REPORTS=$PWD/build/check \
     .venv/bin/python -m pytest tests/qnn -q -rs --import-mode=importlib -p no:cacheprovider --basetemp="$work.tmp" \
     --junitxml="$report" || code=$?
   [[ ${FATCTX_QNN_KEEP:-} == yes ]] || rm -rf "$work"

@@ -4,7 +4,7 @@
 #
 #   scripts/setup.sh [--test] [--check] [--small] [--no-install]
 #
-# --test        also for ./check: test libraries, the Python packages of scripts/requirements-test.txt
+# --test        also for ./check: test libraries, the Python packages of scripts/requirements-test.txt, and oras
 # --check       also for the other lanes of ./check: clang 14 and its tools, shellcheck
 # --no-install  calls neither apt nor pip; prints the missing parts and ends with 5
 # If nothing is missing, no network is used; that takes about a second.
@@ -96,7 +96,8 @@ scripts/preflight.sh ground "${PASS_ON[@]}"
 if has_apt && [[ $INSTALL == yes ]]; then install_packages; fi
 scripts/preflight.sh tools "${PASS_ON[@]}"
 make_environment
-# The adapter for ONNX Runtime is left out if its headers cannot be installed; the script prints a line about it.
-ORT=()
-[[ $INSTALL == yes ]] || ORT=(--no-install)
-scripts/ort_setup.sh "${ORT[@]}" || (($? == EXIT_ENVIRONMENT))
+# What these two make is left out if it cannot be had; they print a line about it.
+INSTALL_FLAG=()
+[[ $INSTALL == yes ]] || INSTALL_FLAG=(--no-install)
+scripts/ort_setup.sh "${INSTALL_FLAG[@]}" || (($? == EXIT_ENVIRONMENT))
+if [[ " ${KINDS[*]} " == *" test "* ]]; then scripts/oras_setup.sh "${INSTALL_FLAG[@]}" || (($? == EXIT_ENVIRONMENT)); fi

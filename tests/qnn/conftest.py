@@ -33,5 +33,11 @@ if ACTIVE:
         return Vendor(Path(os.environ["FATCTX_QNN_PYTHON"]), work / "compiled")
 
     @pytest.fixture(scope="session")
+    def older(work) -> Vendor:
+        """The version of the compiler before that of `vendor`."""
+        packages = Path(os.environ["FATCTX_QNN_OLDER"])
+        return Vendor(Path(os.environ["FATCTX_QNN_PYTHON"]), work / "older", packages)
+
+    @pytest.fixture(scope="session")
     def packer(vendor, work) -> Packer:
         return Packer(vendor, work / "packed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +35,15 @@ def spread_of_error(result: np.ndarray, wanted: np.ndarray) -> float:
 
 
 class Vendor:
-    def __init__(self, python: Path, folder: Path):
+    def __init__(self, python: Path, folder: Path, packages: Path | None = None):
+        """`packages`: a folder with another version of the compiler, which comes before the one of `python`."""
         self._python, self._folder = python, folder
+        self._environment = os.environ | ({"PYTHONPATH": str(packages)} if packages else {})
         folder.mkdir(parents=True, exist_ok=True)
 
     def _call(self, program: str, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess:
         return subprocess.run([self._python, HERE / program, *map(str, arguments)], cwd=cwd or self._folder,
-                              capture_output=True, text=True, timeout=600, check=False)
+                              env=self._environment, capture_output=True, text=True, timeout=600, check=False)
 
     def _made(self, program: str, *arguments: str | Path) -> None:
         done = self._call(program, *arguments)

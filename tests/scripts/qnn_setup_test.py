@@ -15,7 +15,8 @@ def finished_environment(machine, imports=True):
     python = folder / "python"
     python.write_text(f'#!/bin/bash\necho "$*" >> {machine.checkout}/python-calls\nexit {0 if imports else 1}\n')
     python.chmod(0o755)
-    content = (machine.checkout / "scripts" / "qnn_requirements.txt").read_bytes() + f"{machine.checkout}\n".encode()
+    lists = [(machine.checkout / "scripts" / name).read_bytes() for name in ("qnn_requirements.txt", "qnn_older_requirements.txt")]
+    content = b"".join(lists) + f"{machine.checkout}\n".encode()
     (machine.checkout / PLACE / "fatctx-requirements.sha256").write_text(hashlib.sha256(content).hexdigest() + "\n")
 
 
@@ -52,11 +53,11 @@ def test_what_is_there_is_not_installed_again(machine):
     assert pip_calls(machine) == []
 
 
-@pytest.mark.parametrize("spoil", ["requirements", "stamp", "import"])
+@pytest.mark.parametrize("spoil", ["requirements", "older requirements", "stamp", "import"])
 def test_what_is_not_as_it_should_be_is_not_believed(machine, spoil):
     finished_environment(machine, imports=spoil != "import")
-    if spoil == "requirements":
-        path = machine.checkout / "scripts" / "qnn_requirements.txt"
+    if spoil.endswith("requirements"):
+        path = machine.checkout / "scripts" / f"qnn_{spoil.replace(' ', '_')}.txt"
         path.write_text(path.read_text() + "another==1.0\n")
     elif spoil == "stamp":
         (machine.checkout / PLACE / "fatctx-requirements.sha256").unlink()
@@ -74,8 +75,9 @@ def test_it_is_installed_into_a_place_of_its_own_and_found_there_the_next_time(m
     second = machine.run("scripts/qnn_setup.sh")
 
     assert first.returncode == 0, first.stdout + first.stderr
-    install, check = calls
-    assert "-r scripts/qnn_requirements.txt" in install and "--no-cache-dir" in install and "--no-deps" in install
+    *installs, check = calls
+    for install, name in zip(installs, ("-r scripts/qnn_requirements.txt", "--target build/qnn/older -r scripts/qnn_older_requirements.txt"), strict=True):
+        assert name in install and "--no-cache-dir" in install and "--no-deps" in install
     assert " check" in check
     assert second.returncode == 0 and pip_calls(machine) == calls
 
@@ -90,7 +92,7 @@ def test_without_a_network_the_reason_is_a_skip(machine):
     assert not (machine.checkout / PLACE / "fatctx-requirements.sha256").exists()
 
 
-@pytest.mark.parametrize("megabytes, code", [(6_999, 5), (7_000, 0)])
+@pytest.mark.parametrize("megabytes, code", [(7_999, 5), (8_000, 0)])
 def test_a_full_disk_is_a_skip(machine, megabytes, code):
     finished_environment(machine)
     machine.free_megabytes(megabytes)

@@ -13,7 +13,7 @@ BUILD = pathlib.Path(os.environ.get("FATCTX_BUILD", ROOT / "build" / "release"))
 SDK = re.compile(r"(?:QNN|SNPE|QAIRT|HEXAGON)_?SDK\w*|\bQnn(?:Interface|Common|Context)\.h|\bSNPE_ROOT\b|libQnn|libSNPE|"
                  r"\bqairt\b|onnxruntime[-_]qnn", re.IGNORECASE)
 # The lane on request and its set-up: ./check --with-qnn.
-ON_REQUEST = {"scripts/qnn_setup.sh", "scripts/qnn_requirements.txt"}
+ON_REQUEST = {"scripts/qnn_setup.sh", "scripts/qnn_requirements.txt", "scripts/qnn_older_requirements.txt"}
 
 
 def what_builds() -> list[pathlib.Path]:

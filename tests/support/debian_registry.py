@@ -11,12 +11,13 @@ import urllib.request
 
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
 
 def needed(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path=f"{pathlib.Path.home()}/go/bin")
+    found = shutil.which(name) or shutil.which(name, path=str(ROOT / "build" / "oras"))
     if not found:
-        pytest.skip(f"{name} is not on this machine; scripts/apt-packages.txt has docker-registry and skopeo, "
-                    "and `go install oras.land/oras/cmd/oras@v1.2.3` makes oras")
+        pytest.skip(f"{name} is not on this machine; scripts/apt-packages.txt has docker-registry and skopeo, scripts/oras_setup.sh makes oras")
     return found
 
 
