@@ -84,9 +84,8 @@ class FetchPlan {
   //         another generation; or it is not the one of `toc_sha256`), invalid_argument (bytes behind the end of the
   //         source), no_space, io.
   [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
-  // Copies equal leaves of a further container that is here, as those of FetchOptions::seeds: one that an update made,
-  // for example. Errors: operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space,
-  // io.
+  // Copies equal leaves of a further container that is here, as those of FetchOptions::seeds. Errors:
+  // operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space, io.
   [[nodiscard]] Status use(const std::string& seed);
   // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h). If it
   // finds some, wanted() joins ranges with at most 8 KiB between them, more if there would be over 4,096 ranges, and
@@ -99,6 +98,19 @@ class FetchPlan {
   // generation), bad_magic, unsupported, malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (of the
   // index), not_found, cancelled, no_space, io.
   [[nodiscard]] Status use_blocks(const std::string& index, const Progress& progress = {},
+                                  const std::atomic<bool>* cancel = nullptr);
+  // Makes the container by an update (fatctx/update.h), as far as the seeds have the bytes that it copies. The seeds
+  // may be partial containers: bytes that come from what they lack stay wanted, and wanted() joins ranges as in
+  // use_blocks(). The update needs no trust: each leaf must match, or is wanted again. `progress` counts bytes of the
+  // whole container. Set `cancel` to stop with `cancelled`. An error keeps the bytes that were made.
+  //
+  // Time: linear in the sizes of the whole container and of the seeds. Memory: 20 MiB. Disk: the size of the whole
+  // container beside `path`, until it returns.
+  // Errors: operation_not_permitted (the stage is not payload), changed (it makes another container or generation; or
+  // no seed is its old file), limit_exceeded (as apply_update(); or bytes are missing in more than 2^18 places),
+  // bad_magic, unsupported, malformed, truncated, trailing_data, checksum_mismatch (of the update), not_found,
+  // cancelled, no_space, io.
+  [[nodiscard]] Status use_update(const std::string& update, const Progress& progress = {},
                                   const std::atomic<bool>* cancel = nullptr);
   [[nodiscard]] const FetchReport& report() const noexcept;
 

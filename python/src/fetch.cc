@@ -169,7 +169,7 @@ void bind_fetch(nb::module_& module) {
             take_status(without_gil([&] { return plan.use(path); }));
           },
           nb::arg("seed"), nb::sig("def use(self, seed: str | bytes | os.PathLike) -> None"),
-          "Copies equal leaves of a further container that is here: one that apply_update() made, for example.\n\n"
+          "Copies equal leaves of a further container that is here.\n\n"
           "Raises OperationNotPermitted (the stage is not \"payload\"), NotFound, NoSpace, Io, what open() raises.")
       .def(
           "use_blocks",
@@ -189,6 +189,24 @@ void bind_fetch(nb::module_& module) {
           "or\n"
           "generation), BadMagic, Unsupported, Malformed, Truncated, TrailingData, ChecksumMismatch, LimitExceeded,\n"
           "NotFound, NoSpace, Io.")
+      .def(
+          "use_update",
+          [](BoundFetchPlan& self, nb::handle update, nb::object progress) {
+            const std::string path = path_from(update);
+            FetchPlan& plan = self.usable();
+            ProgressCall call(std::move(progress));
+            call.run([&] { return plan.use_update(path, call.callback()); });
+          },
+          nb::arg("update"), nb::kw_only(), nb::arg("progress") = nb::none(),
+          nb::sig("def use_update(self, update: str | bytes | os.PathLike, *, progress: typing.Callable[[int, int], "
+                  "object] | None = None) -> None"),
+          "Makes the container by an update (make_update()), as far as the seeds have the bytes.\n\n"
+          "The seeds may be partial containers: bytes that come from what they lack stay wanted. The update needs no\n"
+          "trust: each leaf must match, or is wanted again. Until it returns it needs room for the whole container\n"
+          "beside the file. progress: progress(done_bytes, total_bytes) of the whole container.\n"
+          "Raises OperationNotPermitted (the stage is not \"payload\"), Changed (it makes another container or\n"
+          "generation; or no seed is its old file), LimitExceeded, BadMagic, Unsupported, Malformed, Truncated,\n"
+          "TrailingData, ChecksumMismatch, NotFound, NoSpace, Io.")
       .def(
           "publish",
           [](BoundFetchPlan& self) {

@@ -64,6 +64,9 @@ std::int32_t with_plan(fatctx_fetch_plan plan, fatctx_error* error, const Body& 
   });
 }
 
+Status use_blocks(FetchPlan& plan, const char* index) { return plan.use_blocks(index); }
+Status use_update(FetchPlan& plan, const char* update) { return plan.use_update(update); }
+
 }  // namespace
 }  // namespace fatctx::capi
 
@@ -110,8 +113,10 @@ int32_t fatctx_fetch_plan_take(fatctx_fetch_plan plan, uint64_t offset, const vo
 int32_t fatctx_fetch_plan_use(fatctx_fetch_plan plan, const char* path, fatctx_error* error) {
   return with_plan(plan, error, [&](FetchPlanObject& object) -> fatctx::Status {
     FATCTX_TRY(not_null(path, "path"));
-    auto used = object.plan.use_blocks(path);
-    if (used.ok() || used.error().code != fatctx::ErrorCode::kBadMagic) return used;
+    for (const auto use : {&use_blocks, &use_update}) {
+      auto used = use(object.plan, path);
+      if (used.ok() || used.error().code != fatctx::ErrorCode::kBadMagic) return used;
+    }
     return object.plan.use(path);
   });
 }

@@ -11,6 +11,7 @@
 #include "capi/c_model.h"
 #include "fatctx/block_index.h"
 #include "fatctx/container.h"
+#include "fatctx/update.h"
 
 namespace fatctx::capi::testing {
 namespace fetch_test {
@@ -35,6 +36,15 @@ class CFetch : public CModel {
   }
   int32_t begin(const fatctx_fetch_options* options) {
     return fatctx_fetch_plan_begin(target.c_str(), source.size(), options, &plan, &error);
+  }
+  void to_payload() {
+    while (report().stage < FATCTX_FETCH_PAYLOAD) {
+      fatctx_file_range range = {};
+      std::uint64_t count = 0;
+      ASSERT_EQ(fatctx_fetch_plan_wanted(plan, &range, 1, &count, &error), FATCTX_OK);
+      ASSERT_EQ(fatctx_fetch_plan_take(plan, range.offset, source.data() + range.offset, range.size, &error),
+                FATCTX_OK);
+    }
   }
   fatctx_fetch_report report() {
     auto made = sized<fatctx_fetch_report>();
@@ -143,6 +153,27 @@ TEST_F(CFetch, RefusesOptionsThatMakeNoSense) {
   EXPECT_STREQ(fatctx_fetch_stage_name(5), "unknown");
 }
 
+TEST_F(CFetch, FollowsAnUpdate) {
+  const std::string old = path + ".old";
+  const std::string update = path + ".update";
+  ASSERT_TRUE(
+      support::pack({support::plain_record(RecordType::kOpaque, "old", support::pattern(300'000, 5))}, old).ok());
+  const std::array<std::string, 1> olds = {old};
+  ASSERT_TRUE(make_update(olds, path, update).ok());
+  auto options = sized<fatctx_fetch_options>();
+  options.all = 1;
+  const char* seeds[] = {old.c_str()};
+  options.seeds = seeds;
+  options.seed_count = 1;
+  ASSERT_EQ(begin(&options), FATCTX_OK) << error.message;
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, update.c_str(), &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
+  to_payload();
+  EXPECT_EQ(fatctx_fetch_plan_use(plan, update.c_str(), &error), FATCTX_OK) << error.message;
+  EXPECT_EQ(report().stage, static_cast<std::uint32_t>(FATCTX_FETCH_DONE));
+  ASSERT_EQ(fatctx_fetch_plan_publish(plan, &error), FATCTX_OK) << error.message;
+  EXPECT_EQ(support::read_file(target), source);
+}
+
 TEST_F(CFetch, TakesLeavesAndBlocksOfFilesThatAreHere) {
   const std::string index = path + ".blocks";
   ASSERT_TRUE(make_block_index(path, index).ok());
@@ -151,12 +182,7 @@ TEST_F(CFetch, TakesLeavesAndBlocksOfFilesThatAreHere) {
   ASSERT_EQ(begin(&options), FATCTX_OK) << error.message;
   EXPECT_EQ(fatctx_fetch_plan_use(plan, path.c_str(), &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
   EXPECT_EQ(fatctx_fetch_plan_use(plan, index.c_str(), &error), FATCTX_ERROR_OPERATION_NOT_PERMITTED);
-  while (report().stage < FATCTX_FETCH_PAYLOAD) {
-    fatctx_file_range range = {};
-    std::uint64_t count = 0;
-    ASSERT_EQ(fatctx_fetch_plan_wanted(plan, &range, 1, &count, &error), FATCTX_OK);
-    ASSERT_EQ(fatctx_fetch_plan_take(plan, range.offset, source.data() + range.offset, range.size, &error), FATCTX_OK);
-  }
+  to_payload();
   const std::string other = path + ".other";
   support::write_file(other, Bytes(100, std::byte{7}));
   EXPECT_EQ(fatctx_fetch_plan_use(plan, other.c_str(), &error), FATCTX_ERROR_BAD_MAGIC);

@@ -1,8 +1,8 @@
 // A fetch whose source answers anything, in any order and any cut: a published file is a part of a container that
 // opens, and no byte of it is wrong. Afterwards a good source brings the rest.
 //
-// Input: 1 byte for the container (below); 1 byte for the options, 64: with another container as a seed; then answers
-// until the bytes are used up. An answer is 1 byte for its kind:
+// Input: 1 byte for the container (below); 1 byte for the options, 64: with another container as a seed, 32: of which
+// the largest segment is absent; then answers until the bytes are used up. An answer is 1 byte for its kind:
 //   0 to 3  the first, second, ... range that is wanted, right bytes
 //   4       such a range, cut: 2 bytes for the size
 //   5       such a range with a changed byte: 2 bytes for the place, 1 byte for the value
@@ -13,6 +13,7 @@
 //   10      the plan ends, and another one goes on with its file
 //   11      the block index of the container, with 1 byte for the number of changes: 2 bytes for the place, 1 for the
 //           value; the hash is made right unless the number is odd
+//   12      an update from the seed, changed in the same way
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -21,12 +22,15 @@
 #include <utility>
 
 #include "container/format/hash.h"
+#include "container/update/container_file.h"
 #include "fatctx/block_index.h"
 #include "fatctx/device.h"
 #include "fatctx/fetch_plan.h"
+#include "fatctx/update.h"
 #include "fatctx/verify.h"
 #include "fuzz/edited_container.h"
 #include "fuzz/whole_container.h"
+#include "support/forged_update.h"
 #include "support/temp_dir.h"
 
 namespace {
@@ -41,16 +45,29 @@ const std::array<Bytes, 3>& sources() {
   return files;
 }
 
-// The block index of each source.
-const std::array<Bytes, 3>& indexes() {
-  static const std::array<Bytes, 3> made = [] {
+const Bytes& seed_of(std::size_t source) { return sources()[(source + 2) % sources().size()]; }
+
+// The files that a publisher puts beside a source.
+struct Beside {
+  Bytes index;
+  Bytes update;  // from its seed
+};
+
+const std::array<Beside, 3>& beside() {
+  static const std::array<Beside, 3> made = [] {
     const support::TempDir folder{support::parent_in_memory()};
-    std::array<Bytes, 3> all;
+    std::array<Beside, 3> all;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      support::write_file(folder.file("source"), sources()[i]);
-      const auto report = make_block_index(folder.file("source"), folder.file("index"), {.overwrite = true});
+      const std::string source = folder.file("source");
+      support::write_file(source, sources()[i]);
+      const auto report = make_block_index(source, folder.file("index"), {.overwrite = true});
       require(report.ok(), "a good container has an index", report.ok() ? "" : to_text(report.error()));
-      all[i] = support::read_file(folder.file("index"));
+      all[i].index = support::read_file(folder.file("index"));
+      const std::array<std::string, 1> seed = {folder.file("seed")};
+      support::write_file(seed.front(), seed_of(i));
+      const auto update = make_update(seed, source, folder.file("update"), {.overwrite = true});
+      require(update.ok(), "there is an update between containers", update.ok() ? "" : to_text(update.error()));
+      all[i].update = support::read_file(folder.file("update"));
     }
     return all;
   }();
@@ -100,17 +117,18 @@ class Fetch {
  public:
   Fetch(std::size_t source, unsigned options)
       : source_(sources()[source]),
-        index_(indexes()[source]),
+        beside_(beside()[source]),
         options_(options),
         path_(folder_.file("made.fatctx")),
         seed_(folder_.file("seed.fatctx")) {
-    if ((options & 64U) != 0) support::write_file(seed_, sources()[(source + 2) % sources().size()]);
+    if ((options & 64U) != 0) support::write_file(seed_, seed_of(source));
+    if ((options & 96U) == 96U) make_partial();
     begin();
   }
 
   void answer(fuzz::Input& input) {
     if (!plan_) return;
-    const unsigned kind = input.byte() % 12;
+    const unsigned kind = input.byte() % 13;
     if (kind == 9) {
       const auto published = plan_->publish();
       if (!fuzz::answered(published)) return;
@@ -121,6 +139,7 @@ class Fetch {
     }
     if (kind == 10) return begin();
     if (kind == 11) return use_index(input);
+    if (kind == 12) return use_update(input);
     if (kind == 7 || kind == 8) {
       const std::uint64_t offset = input.number(3);
       const std::uint64_t size = input.byte();
@@ -170,20 +189,40 @@ class Fetch {
     require(begun.ok(), "a fetch begins, and goes on with its file", begun.ok() ? "" : to_text(begun.error()));
     plan_.emplace(std::move(begun).value());
   }
-  void use_index(fuzz::Input& input) {
-    Bytes index = index_;
+  void make_partial() {
+    const container::Toc toc = container::ContainerFile::open(seed_).value().opened.toc;
+    const auto largest = std::max_element(toc.segments.begin(), toc.segments.end(),
+                                          [](const container::Segment& a, const container::Segment& b) {
+                                            return (a.holds_payload() ? a.size : 0) < (b.holds_payload() ? b.size : 0);
+                                          });
+    Bytes bytes = support::read_file(seed_);
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(largest->offset), largest->size, std::byte{0});
+    support::write_file(seed_, bytes);
+  }
+  // Changes bytes. Returns whether the hashes are to be made right.
+  static bool change(Bytes& bytes, fuzz::Input& input) {
     const unsigned changes = input.byte();
     for (unsigned i = 0; i < changes && !input.empty(); ++i) {
-      const std::size_t place = input.number(2) % index.size();
-      index[place] = static_cast<std::byte>(input.byte());
+      const std::size_t place = input.number(2) % bytes.size();
+      bytes[place] = static_cast<std::byte>(input.byte());
     }
-    if (changes % 2 == 0) {
+    return changes % 2 == 0;
+  }
+  void use_index(fuzz::Input& input) {
+    Bytes index = beside_.index;
+    if (change(index, input)) {
       constexpr std::size_t kHash = sizeof(container::DiskHash);
       const auto hash = container::hash128(ByteView(index).first(index.size() - kHash)).bytes;
       std::copy(hash.begin(), hash.end(), index.end() - kHash);
     }
     support::write_file(folder_.file("index"), index);
     (void)fuzz::answered(plan_->use_blocks(folder_.file("index")));
+  }
+  void use_update(fuzz::Input& input) {
+    Bytes update = beside_.update;
+    if (change(update, input)) support::rehash_update(update);
+    support::write_file(folder_.file("update"), update);
+    (void)fuzz::answered(plan_->use_update(folder_.file("update")));
   }
   bool give(std::uint64_t offset, ByteView bytes) {
     const auto taken = plan_->take(offset, bytes);
@@ -192,7 +231,7 @@ class Fetch {
 
   const support::TempDir folder_{support::parent_in_memory()};
   const Bytes& source_;
-  const Bytes& index_;
+  const Beside& beside_;
   const unsigned options_;
   const std::string path_;
   const std::string seed_;

@@ -940,13 +940,24 @@ def fetch() -> Seeds:
     def anywhere(kind: int, offset: int, size: int, data: bytes = b"") -> bytes:
         return bytes([kind]) + struct.pack("<I", offset)[:3] + bytes([size]) + data
 
-    def index(*changes: tuple[int, int], hash_right: bool = True) -> bytes:
+    def index(*changes: tuple[int, int], hash_right: bool = True, kind: int = 11) -> bytes:
         if len(changes) % 2 == hash_right:
             changes = (*changes, changes[-1])
-        return bytes([11, len(changes)]) + b"".join(struct.pack("<H", place) + bytes([value]) for place, value in changes)
+        return bytes([kind, len(changes)]) + b"".join(struct.pack("<H", place) + bytes([value]) for place, value in changes)
+
+    def update(*changes: tuple[int, int], hash_right: bool = True) -> bytes:
+        return index(*changes, hash_right=hash_right, kind=12)
 
     publish, anew, other = b"\x09", b"\x0a", b"\x06"
     return {
+        "update": bytes([0, 64]) + b"\0" * 3 + update() + b"\0" * 9 + publish,
+        "update-of-a-partial-file": bytes([1, 96]) + b"\0" * 3 + update() + b"\0" * 9 + publish,
+        "update-for-a-device": bytes([2, 98]) + b"\0" * 3 + update() + cut(0, 900) + anew + b"\0" * 4 + update() + b"\0" * 5 + publish,
+        "update-that-lies": bytes([0, 64]) + b"\0" * 3 + update(*((180 + 3 * step, step) for step in range(40))) + b"\0" * 9 + publish,
+        "update-of-wrong-names": bytes([0, 80]) + b"\0" * 3 + update((20, 1)) + update((40, 2)) + update((72, 3)) + b"\0" * 9 + publish,
+        "update-damaged": bytes([1, 64]) + b"\0" * 3 + update((100, 1), hash_right=False) + update((0, 1)) + update((8, 9)) + update((10, 40)) +
+                          update((12, 1)) + update((128, 77)) + update((132, 5)) + update((136, 5)) + publish,
+        "update-and-index": bytes([2, 112]) + b"\0" * 3 + update() + index() + wrong(0, 1) + update() + b"\0" * 9 + publish,
         "index": bytes([0, 64]) + b"\0" * 3 + index() + b"\0" * 9 + publish,
         "index-of-a-device": bytes([1, 66]) + b"\0" * 3 + index() + cut(0, 900) + anew + b"\0" * 4 + index() + b"\0" * 5 + publish,
         "index-that-lies": bytes([2, 64]) + b"\0" * 3 + index(*((64 + 8 * block + 1, block) for block in range(60))) + b"\0" * 9 + publish,
@@ -1682,9 +1693,13 @@ def update() -> Seeds:
         names = b"".join(bytes([k]) * 16 + struct.pack("<QQ", k, 4096 if k else made) + bytes(16) for k in range(olds + 1))
         return head + names + bytes(16) + struct.pack("<IIII", len(which), len(coded), len(raw), 0) + bytes(32) + coded + raw + more
 
+    rows = b"".join(struct.pack("<HHIQ", row // 3, 0xE003, 0x1300 + row * row % 7, row) for row in range(40))
+    table = [step(literal, len(rows), data=rows), step(fill, 30, byte=3), step(literal, 200, data=rows[100:300])]
     whole = file(steps, size)
     return {
         "steps": part(steps, size),
+        "rows-of-a-table": part(table, len(rows) + 230),
+        "file-of-a-table": b"\x01" + file(table, len(rows) + 230),
         "steps-for-more": part(steps, size + 1),
         "steps-for-less": part(steps, size - 1),
         "old-too-short": part(steps, size, (300, 300)),

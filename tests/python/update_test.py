@@ -47,6 +47,31 @@ def test_a_fetch_uses_what_an_update_made(versions):
     assert (versions / "got").read_bytes() == data
 
 
+def test_a_fetch_follows_an_update(versions):
+    fatctx.make_update([versions / "old"], versions / "new", versions / "update")
+    fatctx.pack(versions / "other", [fatctx.PackRecord("opaque", "content", b"another")])
+    data = (versions / "new").read_bytes()
+    steps = []
+    with fatctx.FetchPlan(versions / "got", len(data), all=True, seeds=[versions / "old"]) as plan:
+        with pytest.raises(fatctx.OperationNotPermitted):
+            plan.use_update(versions / "update")
+        while plan.stage != "payload":
+            for offset, size in plan.wanted():
+                plan.take(offset, data[offset:offset + size])
+        with pytest.raises(fatctx.BadMagic):
+            plan.use_update(versions / "old")
+        plan.use_update(versions / "update", progress=lambda done, total: steps.append((done, total)))
+        assert plan.stage == "done" and steps[-1] == (len(data), len(data))
+        plan.publish()
+    assert (versions / "got").read_bytes() == data
+    with fatctx.FetchPlan(versions / "again", len(data), all=True, seeds=[versions / "other"]) as plan:
+        while plan.stage != "payload":
+            for offset, size in plan.wanted():
+                plan.take(offset, data[offset:offset + size])
+        with pytest.raises(fatctx.Changed, match="none of the files here is that"):
+            plan.use_update(versions / "update")
+
+
 def test_other_files_are_refused(versions):
     fatctx.make_update([versions / "old"], versions / "new", versions / "update")
     with pytest.raises(fatctx.Changed, match="it needs generation 1 of"):

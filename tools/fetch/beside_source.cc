@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "fatctx/container.h"
-#include "fatctx/update.h"
 #include "tools/cli/print.h"
 #include "tools/cli/progress.h"
 #include "tools/fetch/temporary_file.h"
@@ -79,17 +78,12 @@ Result<std::string> brought(const Found& found, const std::string& path, Tempora
   return path;
 }
 
-// Makes the new file by an update, as a file whose leaves the plan takes. So nothing depends on what the update makes.
 Status take_update(FetchPlan& plan, const BesideSource& beside, const Found& found, const HttpOptions& http,
                    UsedBeside& used) {
   TemporaryFile copy;
-  TemporaryFile made;
   FATCTX_ASSIGN(const std::string update, brought(found, beside.out + ".update", copy, http, used));
-  ProgressLine line("apply the update");
-  const std::string path = beside.out + ".updated";
-  FATCTX_TRY(apply_update(update, beside.olds, path, {.progress = line.callback(), .cancel = http.cancel}));
-  made.own(path);
-  return plan.use(path);
+  ProgressLine line("follow the update");
+  return plan.use_update(update, line.callback(), http.cancel);
 }
 
 Status take_blocks(FetchPlan& plan, const Found& found, const HttpOptions& http, UsedBeside& used) {
@@ -118,7 +112,13 @@ class Chooser {
     std::optional<Way> by_index = by_blocks(std::min(leaves.price(), by_update ? by_update->price() : UINT64_MAX));
     if (by_update && by_update->price() < rest_as(Way::Kind::kLeaves).price()) {
       by_update->used = take(update);
-      if (!by_update->used && !(by_index && by_index->used)) by_index = by_blocks(leaves.price());
+      if (by_update->used && !beside_.dry_run) {
+        const Way rest = rest_as(Way::Kind::kUpdate);  // from what a partial old file lacks
+        by_update->bytes += rest.bytes;
+        by_update->requests += rest.requests;
+      }
+      const bool all_told = by_update->used && beside_.dry_run;  // nobody knows yet what it would leave over
+      if (!all_told && !(by_index && by_index->used)) add_blocks(by_index);
     }
     leaves.used = !(by_update && by_update->used) && !(by_index && by_index->used);
     used_.ways.push_back(leaves);
@@ -135,6 +135,12 @@ class Chooser {
     for (const ByteRange& range : wanted) way.bytes += range.size;
     way.requests = beside_.leaves.requests_for(wanted);
     return way;
+  }
+
+  // The same for the bytes that are missing now.
+  void add_blocks(std::optional<Way>& before) {
+    std::optional<Way> found = by_blocks(rest_as(Way::Kind::kLeaves).price());
+    if (found) before = found;
   }
 
   // Brings the block index and searches the old files, if that costs less than half of the best other way.

@@ -7,7 +7,7 @@
 
 namespace fatctx::tools {
 
-// For example the whole source, for a server that sends no ranges; or an update, and what it makes.
+// For example the whole source, for a server that sends no ranges; or an update.
 class TemporaryFile {
  public:
   TemporaryFile() = default;

@@ -79,14 +79,17 @@ FATCTX_API int32_t fatctx_fetch_plan_wanted(fatctx_fetch_plan plan, fatctx_file_
 //         source), no_space, io.
 FATCTX_API int32_t fatctx_fetch_plan_take(fatctx_fetch_plan plan, uint64_t offset, const void* bytes, uint64_t size,
                                           fatctx_error* error);
-// Uses a file that is here. It copies equal leaves of a container, as of the seeds: of one that an update made, for
-// example. By the block index of the source (`fatctx index` makes it), it looks for blocks in the seeds, at any offset.
-// If it finds some, it joins wanted ranges over at most 8 KiB, and over more only if there would be over 4,096 ranges.
-// Neither file needs trust: each leaf must match, or is wanted again. Time: linear in the size of the container, or of
-// the seeds.
-// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (it is the index of another state),
-//         malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (a bad index), not_found, those of
-//         fatctx_container_open, no_space, io.
+// Uses a file that is here:
+// - a container: it copies equal leaves, as of the seeds;
+// - the block index of the source (`fatctx index` makes it): it looks for blocks in the seeds, at any offset;
+// - an update that makes the source from one of the seeds (`fatctx delta` makes it): it makes what the seeds have the
+//   bytes for. They may be partial. Meanwhile it needs room for the whole container beside the file.
+// After an index or an update, it joins wanted ranges over at most 8 KiB, and over more only if there would be over
+// 4,096 ranges. None of these files needs trust: each leaf must match, or is wanted again. Time: linear in the sizes of
+// the container and of the seeds.
+// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (an index or update of another
+//         state, or no seed is the old file of the update), malformed, truncated, trailing_data, checksum_mismatch,
+//         limit_exceeded (a bad index or update), not_found, those of fatctx_container_open, no_space, io.
 FATCTX_API int32_t fatctx_fetch_plan_use(fatctx_fetch_plan plan, const char* path, fatctx_error* error);
 FATCTX_API int32_t fatctx_fetch_plan_report(fatctx_fetch_plan plan, fatctx_fetch_report* report, fatctx_error* error);
 // Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.

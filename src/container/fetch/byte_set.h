@@ -1,6 +1,7 @@
 // A set of bytes of a file, as ranges that ascend and do not touch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -15,6 +16,7 @@ class ByteSet {
   void remove(ByteRange range);
 
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
+  [[nodiscard]] std::size_t count() const noexcept { return ends_.size(); }  // of ranges
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool contains(std::uint64_t offset) const noexcept;
   [[nodiscard]] std::vector<ByteRange> ranges() const;

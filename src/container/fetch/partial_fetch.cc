@@ -9,6 +9,7 @@
 
 #include "container/check/leaf_parts.h"
 #include "container/fetch/find_blocks.h"
+#include "container/fetch/guess_by_update.h"
 #include "container/format/copy_out.h"
 #include "container/format/crypto.h"
 #include "container/update/container_file.h"
@@ -93,15 +94,18 @@ Status PartialFetch::take_leaves_of(std::unique_ptr<mapping::OsFile> file) {
   return advance();
 }
 
+// Checks that a file beside the source is of the state that the source has. `what`: the file's relation to it.
+Status PartialFetch::check_is_of(const ContainerName& file, std::string_view what) const {
+  const ContainerName name = name_of(opened_->header);
+  if (file == name) return Done{};
+  const bool same_name = text_of(file) == text_of(name);
+  return Error{ErrorCode::kChanged, fmt::format("this {} {}, and the source is {}", what, text_of(file),
+                                                same_name ? "the same with another table of contents" : text_of(name))};
+}
+
 Status PartialFetch::take_blocks_of(const BlockIndex& index, const Progress& progress,
                                     const std::atomic<bool>* cancel) {
-  const ContainerName name = name_of(opened_->header);
-  if (index.of() != name) {
-    const bool same_name = text_of(index.of()) == text_of(name);
-    return Error{ErrorCode::kChanged,
-                 fmt::format("this is the block index of {}, and the source is {}", text_of(index.of()),
-                             same_name ? "the same with another table of contents" : text_of(name))};
-  }
+  FATCTX_TRY(check_is_of(index.of(), "is the block index of"));
   WantedBlocks wanted(index, wanted_->missing());
   WorkProgress work(progress, cancel);
   std::uint64_t all = 0;
@@ -112,6 +116,16 @@ Status PartialFetch::take_blocks_of(const BlockIndex& index, const Progress& pro
         *seed.file, seed.size, [this](std::uint64_t at, ByteView bytes) { return wanted_->guess(at, bytes); }, work));
   }
   return advance();
+}
+
+Status PartialFetch::take_update_of(UpdateFile& update, const Progress& progress, const std::atomic<bool>* cancel) {
+  FATCTX_TRY(check_is_of(update.made(), "update makes"));
+  FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> made,
+                mapping::PendingFile::create(target_ + ".updated", true));
+  WorkProgress work(progress, cancel);
+  const Status guessed = guess_by_update(update, seeds_, made->file(), *wanted_, work, cancel);
+  FATCTX_TRY(advance());  // after an error, too: bytes that were found are not fetched
+  return guessed;
 }
 
 Status PartialFetch::take(std::uint64_t offset, ByteView bytes) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "container/fetch/byte_set.h"
@@ -17,6 +18,7 @@
 #include "container/read/open.h"
 #include "container/read/trust.h"
 #include "container/update/block_index.h"
+#include "container/update/update_file.h"
 #include "fatctx/fetch_report.h"
 #include "fatctx/keys.h"
 #include "fatctx/progress.h"
@@ -62,7 +64,11 @@ class PartialFetch {
   // state of the container), cancelled, io, no_space. Requires: the stage is kPayload.
   [[nodiscard]] Status take_blocks_of(const BlockIndex& index, const Progress& progress,
                                       const std::atomic<bool>* cancel);
-  // Returns how many bytes of blocks it has, without those that turned out wrong.
+  // Makes the container by an update, as far as the seeds have the bytes, and takes its missing leaves. Needs room
+  // for the whole container beside the target. Errors: changed (it makes another state of the container; or none of the
+  // seeds is its old file), others of guess_by_update(). Requires: the stage is kPayload.
+  [[nodiscard]] Status take_update_of(UpdateFile& update, const Progress& progress, const std::atomic<bool>* cancel);
+  // Returns how many bytes of guesses it has, without those that turned out wrong.
   [[nodiscard]] std::uint64_t guessed_bytes() const noexcept { return wanted_ ? wanted_->guessed_bytes() : 0; }
   // Takes bytes of the source at `offset`. Goes on to the next stage when this one has all of its bytes.
   // Errors: checksum_mismatch (the bytes are not the container's, or not there at the source), those of parse_header,
@@ -81,6 +87,7 @@ class PartialFetch {
   [[nodiscard]] const ByteSet& missing() const noexcept { return wanted_ ? wanted_->missing() : raw_; }
   [[nodiscard]] mapping::OsFile& file() noexcept { return pending_->file(); }
   [[nodiscard]] Trust trust() const noexcept { return {options_.trusted_keys, options_.minimum_generation}; }
+  [[nodiscard]] Status check_is_of(const ContainerName& file, std::string_view what) const;
   [[nodiscard]] Status advance();
   [[nodiscard]] Status wanted_again_unless(Status passed, std::initializer_list<ByteRange> ranges);
   [[nodiscard]] Status end_header();

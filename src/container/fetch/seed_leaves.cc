@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "container/read/open.h"
-
 namespace fatctx::container {
 namespace {
 
@@ -75,14 +73,14 @@ void LeafPlaces::find(const mapping::OsFile& file, const Toc& seed, std::uint32_
 Result<Seed> open_seed(std::unique_ptr<mapping::OsFile> file) {
   FATCTX_ASSIGN(mapping::FileIdentity identity, file->identity());
   FATCTX_ASSIGN(OpenedToc opened, read_growing(*file, identity, 0));
-  return Seed{std::move(file), std::move(opened.toc), identity.size};
+  return Seed{std::move(file), std::move(opened), identity.size};
 }
 
 Result<std::uint64_t> take_from_seeds(const std::vector<Seed>& seeds, WantedLeaves& wanted) {
   if (seeds.empty() || wanted.missing().empty()) return std::uint64_t{0};
   const std::vector<WantedLeaf> leaves = wanted.missing_leaves();
   LeafPlaces places(leaves);
-  for (std::uint32_t i = 0; i < seeds.size(); ++i) places.find(*seeds[i].file, seeds[i].toc, i);
+  for (std::uint32_t i = 0; i < seeds.size(); ++i) places.find(*seeds[i].file, seeds[i].opened.toc, i);
   const std::uint64_t missing = wanted.missing().bytes();
   std::vector<std::byte> bytes(kLeafSize);
   for (const WantedLeaf& leaf : leaves) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "container/fetch/wanted_leaves.h"
-#include "container/read/parse.h"
+#include "container/read/open.h"
 #include "mapping/os_file.h"
 
 namespace fatctx::container {
@@ -46,7 +46,7 @@ class LeafPlaces {
 // fetched table names.
 struct Seed {
   std::unique_ptr<mapping::OsFile> file;
-  Toc toc;
+  OpenedToc opened;
   std::uint64_t size = 0;
 };
 

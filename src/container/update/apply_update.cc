@@ -10,8 +10,8 @@
 #include "container/sharing/work_progress.h"
 #include "container/update/checked_leaves.h"
 #include "container/update/container_file.h"
+#include "container/update/follow_steps.h"
 #include "container/update/made_file.h"
-#include "container/update/part_decoder.h"
 #include "container/update/update_file.h"
 #include "container/update/update_format.h"
 #include "fatctx/update.h"
@@ -22,8 +22,6 @@ namespace fatctx {
 using namespace container;
 
 namespace {
-
-constexpr std::size_t kLiteralBytes = std::size_t{64} << 10;  // made at a time
 
 class UpdateApplier {
  public:
@@ -46,7 +44,7 @@ class UpdateApplier {
       found->reset();
     }
     for (const ContainerFile& old : olds_) {
-      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(old, options_.cancel)));
+      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(*old.file, old.opened, options_.cancel)));
       UpdateContainer described = container_of(old.name());
       described.path = old.path;
       report_.update.old.push_back(std::move(described));
@@ -55,13 +53,9 @@ class UpdateApplier {
   }
 
   Status check_size() const {
-    std::uint64_t given = update_.size();
+    std::uint64_t given = 0;
     for (const ContainerName& old : update_.olds()) given += old.size;
-    const std::uint64_t most = options_.max_made_bytes != 0 ? options_.max_made_bytes : most_made(given);
-    if (update_.made().size <= most) return Done{};
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("{}: it makes a file of {} bytes, more than allowed ({}); max_made_bytes allows more",
-                             update_.path(), update_.made().size, most)};
+    return update_.check_size(given, options_.max_made_bytes);
   }
 
   Result<ApplyReport> apply(mapping::PendingFile& pending) {
@@ -90,74 +84,24 @@ class UpdateApplier {
   }
 
   Status make(mapping::OsFile& file) {
-    MadeFile made(file);
-    std::vector<std::uint64_t> sizes;
-    for (const ContainerName& old : update_.olds()) sizes.push_back(old.size);
-    PartDecoder decoder(std::move(sizes));
     progress_.begin(update_.made().size);
-    StoredPart part;
-    while (true) {
-      FATCTX_ASSIGN(const bool more, update_.next(part));
-      if (!more) return Done{};
-      auto made_part = make_part(part, decoder, made);
-      if (!made_part.ok()) {
-        Error error = std::move(made_part).error();
-        return error.code == ErrorCode::kMalformed ? in_context(std::move(error), update_.path()) : std::move(error);
-      }
-      FATCTX_ASSIGN(const Hash128 hash, made.end_part());
-      if (hash.bytes != part.part.made_hash) return why_differs(part.made);
-      FATCTX_TRY(progress_.add(part.made.size));
-    }
-  }
-
-  Status make_part(const StoredPart& part, PartDecoder& decoder, MadeFile& made) {
-    FATCTX_TRY(decoder.begin(part.part, part.made, part.coded(), part.raw()));
     read_.assign(olds_.size(), {});
-    DecodedStep decoded;
-    while (true) {
-      FATCTX_ASSIGN(const bool more, decoder.next(decoded));
-      if (!more) return Done{};
-      const UpdateStep& step = decoded.step;
-      for (std::uint64_t done = 0; done < step.size;) {
-        const std::uint64_t most = step.kind == UpdateStep::Kind::kLiteral
-                                       ? std::min<std::uint64_t>(step.size - done, kLiteralBytes)
-                                       : step.size - done;
-        FATCTX_ASSIGN(const std::span<std::byte> room, made.room(most));
-        FATCTX_TRY(fill(decoded, done, room, decoder, made));
-        made.filled(room.size());
-        done += room.size();
-      }
-      count(step);
-    }
+    return follow_steps(update_, file,
+                        {.read_old = [this](std::size_t old, std::uint64_t offset,
+                                            std::span<std::byte> out) { return read_old(old, offset, out); },
+                         .step = [this](const DecodedStep& decoded) -> Status {
+                           count(decoded.step);
+                           return Done{};
+                         },
+                         .part = [this](const StoredPart& part, const Hash128& made) -> Status {
+                           if (made.bytes != part.part.made_hash) return why_differs(part.made);
+                           read_.assign(olds_.size(), {});
+                           return progress_.add(part.made.size);
+                         }});
   }
 
-  // Makes the bytes of a step from `done` on.
-  Status fill(const DecodedStep& decoded, std::uint64_t done, std::span<std::byte> room, PartDecoder& decoder,
-              MadeFile& made) {
-    const UpdateStep& step = decoded.step;
-    switch (step.kind) {
-      case UpdateStep::Kind::kFill:
-        std::fill(room.begin(), room.end(), static_cast<std::byte>(step.offset));
-        return Done{};
-      case UpdateStep::Kind::kCopy:
-        return read_source(step, done, room, made);
-      case UpdateStep::Kind::kLiteral:
-        break;
-    }
-    std::span<std::byte> expected;
-    if (decoded.form == LiteralForm::kDifference) {
-      expected_.resize(kLiteralBytes);
-      expected = std::span(expected_).first(room.size());
-      FATCTX_TRY(read_source(step, done, expected, made));
-    }
-    decoder.literal(decoded, expected, room);
-    return Done{};
-  }
-
-  Status read_source(const UpdateStep& step, std::uint64_t done, std::span<std::byte> out, MadeFile& made) {
-    if (step.source == 0) return made.read_at(step.offset + done, out);
-    const std::size_t old = step.source - 1;
-    const ByteRange range{step.offset + done, out.size()};
+  Status read_old(std::size_t old, std::uint64_t offset, std::span<std::byte> out) {
+    const ByteRange range{offset, out.size()};
     std::vector<ByteRange>& read = read_[old];
     if (!read.empty() && read.back().offset + read.back().size == range.offset) {
       read.back().size += range.size;
@@ -231,7 +175,6 @@ class UpdateApplier {
   std::vector<ContainerFile> olds_;  // in the order of the update
   std::vector<std::unique_ptr<UpdateBytes>> old_bytes_;
   std::vector<std::vector<ByteRange>> read_;  // of each OLD, for the part that is being made
-  std::vector<std::byte> expected_;
   ApplyReport report_;
 };
 

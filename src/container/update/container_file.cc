@@ -85,10 +85,9 @@ std::vector<ByteRange> joined(const std::vector<StoredLeafHashes>& hashes, ByteR
 
 }  // namespace
 
-UpdateBytes bytes_of_old(const ContainerFile& container, const std::atomic<bool>* cancel) {
-  const Header& header = container.opened.header;
-  return {*container.file, header.committed_end,
-          joined(stored_leaf_hashes(container.opened.toc), {0, header.form().size}), cancel};
+UpdateBytes bytes_of_old(const mapping::OsFile& file, const OpenedToc& opened, const std::atomic<bool>* cancel) {
+  const Header& header = opened.header;
+  return {file, header.committed_end, joined(stored_leaf_hashes(opened.toc), {0, header.form().size}), cancel};
 }
 
 UpdateBytes bytes_of_new(const ContainerFile& container, const std::atomic<bool>* cancel) {

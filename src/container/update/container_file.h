@@ -81,7 +81,8 @@ class UpdateBytes final : public sharing::RecordBytes {
 // The bytes of OLD that copies may read: zeros stand for the header, which a repair may write anew, and for the leaf
 // hashes, which a partial file may lack. The bytes of NEW that steps make: zeros stand for the leaf hashes.
 // Lifetime: borrow the file.
-[[nodiscard]] UpdateBytes bytes_of_old(const ContainerFile& container, const std::atomic<bool>* cancel);
+[[nodiscard]] UpdateBytes bytes_of_old(const mapping::OsFile& file, const OpenedToc& opened,
+                                       const std::atomic<bool>* cancel);
 [[nodiscard]] UpdateBytes bytes_of_new(const ContainerFile& container, const std::atomic<bool>* cancel);
 
 // A part of other bytes. Lifetime: borrows them.

@@ -110,7 +110,7 @@ class UpdateMaker {
   Result<std::vector<UpdateStep>> find() {
     std::uint64_t old_bytes = 0;
     for (const ContainerFile& input : olds_) {
-      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(input, options_.cancel)));
+      old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(*input.file, input.opened, options_.cancel)));
       old_bytes_.back()->report_to(&progress_);
       sources_.push_back(old_bytes_.back().get());
       old_bytes += old_bytes_.back()->size();

@@ -122,6 +122,14 @@ Result<bool> UpdateFile::read_part_head(StoredPart& part) {
   return true;
 }
 
+Status UpdateFile::check_size(std::uint64_t given, std::uint64_t max_made_bytes) const {
+  const std::uint64_t most = max_made_bytes != 0 ? max_made_bytes : most_made(given + size_);
+  if (made_.size <= most) return Done{};
+  return Error{ErrorCode::kLimitExceeded,
+               fmt::format("{}: it makes a file of {} bytes, more than allowed ({}); max_made_bytes allows more", path_,
+                           static_cast<std::uint64_t>(made_.size), most)};
+}
+
 Status UpdateFile::check(const std::atomic<bool>* cancel) {
   StoredPart part;
   std::vector<std::byte> buffer;

@@ -44,6 +44,9 @@ class UpdateFile {
   [[nodiscard]] const std::vector<ContainerName>& olds() const noexcept { return olds_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  // Checks that NEW has at most `max_made_bytes`; 0: as most_made() says for `given` bytes of OLD and this file.
+  // Errors: limit_exceeded.
+  [[nodiscard]] Status check_size(std::uint64_t given, std::uint64_t max_made_bytes) const;
   // Compares every part with its hash. Afterwards the file is at its first part. Memory: 1 MiB.
   // Errors: malformed, truncated, trailing_data, checksum_mismatch, cancelled, io.
   [[nodiscard]] Status check(const std::atomic<bool>* cancel);

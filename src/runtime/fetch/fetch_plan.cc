@@ -8,6 +8,7 @@
 #include "container/check/absent_leaves.h"
 #include "container/edit/restore.h"
 #include "container/fetch/partial_fetch.h"
+#include "container/update/update_file.h"
 #include "fatctx/base/nearest.h"
 #include "fatctx/content_hash.h"
 #include "fatctx/device.h"
@@ -86,8 +87,8 @@ struct FetchPlan::Impl {
   std::optional<container::PartialFetch> fetch;
   std::uint64_t gap_bytes = 0;
 
-  // The bytes that blocks leave over are scattered, a block or two in one place. Takes the smallest gap with which
-  // requests do not become too many, and none above the caller's.
+  // The bytes that blocks and updates leave over are scattered, a block or two in one place. Takes the smallest gap
+  // with which requests do not become too many, and none above the caller's.
   void narrow_gap() {
     constexpr std::uint64_t kLeastGap = std::uint64_t{8} << 10U;
     constexpr std::size_t kMostRanges = 4096;  // half a minute of requests of 30 ms, four at a time
@@ -96,6 +97,12 @@ struct FetchPlan::Impl {
     std::uint64_t gap = std::min(options.gap_bytes, kLeastGap);
     while (gap < options.gap_bytes && container::joined_over(lacking, gap).size() > kMostRanges) gap *= 2;
     gap_bytes = std::min(gap, options.gap_bytes);
+  }
+
+  Status in_payload(std::string_view what) const {
+    if (fetch->stage() == FetchStage::kPayload) return Done{};
+    return Error{ErrorCode::kOperationNotPermitted, fmt::format("{}: {} in the stage \"payload\"; this is \"{}\"", path,
+                                                                what, fetch_stage_name(fetch->stage()))};
   }
 
   Result<std::vector<std::uint32_t>> choose(const container::OpenedToc& opened) const {
@@ -196,11 +203,7 @@ std::uint64_t FetchPlan::missing_bytes() const noexcept { return impl_->fetch->l
 Status FetchPlan::take(std::uint64_t offset, ByteView bytes) { return impl_->fetch->take(offset, bytes); }
 
 Status FetchPlan::use(const std::string& seed) {
-  if (stage() != FetchStage::kPayload) {
-    return Error{ErrorCode::kOperationNotPermitted,
-                 fmt::format("{}: leaves are taken from another file in the stage \"payload\"; this is \"{}\"",
-                             impl_->path, fetch_stage_name(stage()))};
-  }
+  FATCTX_TRY(impl_->in_payload("leaves are taken from another file"));
   auto file = mapping::open_for_reading(seed);
   if (!file.ok()) return in_context(std::move(file).error(), seed);
   auto taken = impl_->fetch->take_leaves_of(std::move(file).value());
@@ -208,15 +211,19 @@ Status FetchPlan::use(const std::string& seed) {
 }
 
 Status FetchPlan::use_blocks(const std::string& index, const Progress& progress, const std::atomic<bool>* cancel) {
-  if (stage() != FetchStage::kPayload) {
-    return Error{ErrorCode::kOperationNotPermitted,
-                 fmt::format("{}: blocks are looked for in the stage \"payload\"; this is \"{}\"", impl_->path,
-                             fetch_stage_name(stage()))};
-  }
+  FATCTX_TRY(impl_->in_payload("blocks are looked for"));
   FATCTX_ASSIGN(const container::BlockIndex opened, container::BlockIndex::open(index));
   auto taken = impl_->fetch->take_blocks_of(opened, progress, cancel);
   impl_->narrow_gap();  // after an error, too: found bytes are not fetched
   return taken.ok() ? std::move(taken) : Status(in_context(std::move(taken).error(), index));
+}
+
+Status FetchPlan::use_update(const std::string& update, const Progress& progress, const std::atomic<bool>* cancel) {
+  FATCTX_TRY(impl_->in_payload("an update is followed"));
+  FATCTX_ASSIGN(container::UpdateFile opened, container::UpdateFile::open(update));
+  Status taken = impl_->fetch->take_update_of(opened, progress, cancel);
+  impl_->narrow_gap();
+  return taken;
 }
 
 const FetchReport& FetchPlan::report() const noexcept { return impl_->fetch->report(); }

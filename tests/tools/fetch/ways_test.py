@@ -135,19 +135,40 @@ def test_the_smallest_update_of_several_old_files_is_taken(fatctx, pack, site, t
     assert said["update_bytes"] == sizes[1]
 
 
-def test_a_device_with_a_part_of_the_old_file_gets_its_part_of_the_new_one(fatctx, site, tmp_path):
-    """The update needs bytes of the other chip, so it is refused, and the block index serves."""
+def part_of_two_chips(fatctx, folder: pathlib.Path, seed: int) -> None:
+    """Packs two versions for two chips, with an update beside the new one. `seed` is that of the second chip's bytes."""
     for name, version in (("whole.fatctx", 1), ("new.fatctx", 2)):
-        for chip, seed in (("SM8550", 3), ("SM8750", 9)):
-            (tmp_path / f"{chip}.bin").write_bytes(moved(version, seed))
-        fatctx("pack", "-o", name, "--name", "m", "--binary", "SM8550.bin@htp:SM8550", "--binary", "SM8750.bin@htp:SM8750")
-    fatctx("index", "new.fatctx")
-    fatctx("delta", "whole.fatctx", "new.fatctx", "-o", place_of_update(fatctx, tmp_path, "whole.fatctx"))
-    fatctx("fetch", "whole.fatctx", "--device", "SM8550", "-o", "old.fatctx")
-    done = fatctx("fetch", f"{site[0]}/new.fatctx", "--device", "SM8550", "--from", "old.fatctx", "-o", "got.fatctx", "--json")
-    said = json.loads(done.stdout)
-    assert "not_present" in done.stderr and said["update"] is None
-    assert used(said) == ["block_index"] and said["fetched_bytes"] < 0.2 * said["needed_bytes"]
+        for chip, chip_seed in (("SM8550", 3), ("SM8750", seed)):
+            (folder / f"{chip}.bin").write_bytes(moved(version, chip_seed))
+        fatctx("pack", "-o", name, "--name", "m", "--sharing", "off", "--binary", "SM8550.bin@htp:SM8550", "--binary", "SM8750.bin@htp:SM8750")
+    fatctx("delta", "whole.fatctx", "new.fatctx", "-o", place_of_update(fatctx, folder, "whole.fatctx"))
+
+
+def fetched_part(fatctx, url: str, folder: pathlib.Path, chip: str) -> dict:
+    """Fetches the chip's part of the old file, and then that of the new one."""
+    fatctx("fetch", "whole.fatctx", "--device", chip, "-o", "old.fatctx", "--force")
+    said = json.loads(fatctx("fetch", f"{url}/new.fatctx", "--device", chip, "--from", "old.fatctx", "-o", "got.fatctx", "--force", "--json").stdout)
     record = next(name for name in said["records"] if name != "description")
-    fatctx("extract", "got.fatctx", record, "-o", "out.bin")
-    assert (tmp_path / "out.bin").read_bytes() == (tmp_path / "SM8550.bin").read_bytes()
+    fatctx("extract", "got.fatctx", record, "-o", "out.bin", "--force")
+    assert (folder / "out.bin").read_bytes() == (folder / f"{chip}.bin").read_bytes()
+    return said
+
+
+@pytest.mark.parametrize("chip", ["SM8550", "SM8750"])
+def test_a_device_with_a_part_of_the_old_file_gets_its_part_by_the_update(fatctx, site, tmp_path, chip):
+    part_of_two_chips(fatctx, tmp_path, 9)
+    said = fetched_part(fatctx, site[0], tmp_path, chip)
+    assert used(said) == ["update"] and said["fetched_bytes"] < 300_000
+    assert said["reused_bytes"] > 0.98 * said["needed_bytes"]
+
+
+def test_what_a_partial_old_file_lacks_comes_by_the_block_index(fatctx, site, tmp_path):
+    """Both chips have equal bytes, so the update copies those of one of them for both. A device may have the others."""
+    part_of_two_chips(fatctx, tmp_path, 3)
+    fatctx("index", "new.fatctx")
+    ways = []
+    for chip in ("SM8550", "SM8750"):
+        said = fetched_part(fatctx, site[0], tmp_path, chip)
+        assert said["fetched_bytes"] < 0.2 * said["needed_bytes"]
+        ways += [used(said)]
+    assert ["update"] in ways and ["block_index", "update"] in map(sorted, ways)

@@ -2399,25 +2399,31 @@ extern "C" {
     /// changed (with `more`: the source has another generation), invalid_argument (bytes behind the end of the
     /// source), no_space, io.
     pub fn fatctx_fetch_plan_take(plan: fatctx_fetch_plan, offset: u64, bytes: *const c_void, size: u64, error: *mut fatctx_error) -> i32;
-    /// Uses a file that is here. It copies equal leaves of a container, as of the seeds: of one that an update made, for
-    /// example. By the block index of the source (`fatctx index` makes it), it looks for blocks in the seeds, at any offset.
-    /// If it finds some, it joins wanted ranges over at most 8 KiB, and over more only if there would be over 4,096 ranges.
-    /// Neither file needs trust: each leaf must match, or is wanted again. Time: linear in the size of the container, or of
-    /// the seeds.
+    /// Uses a file that is here:
+    /// - a container: it copies equal leaves, as of the seeds;
+    /// - the block index of the source (`fatctx index` makes it): it looks for blocks in the seeds, at any offset;
+    /// - an update that makes the source from one of the seeds (`fatctx delta` makes it): it makes what the seeds have the
+    /// bytes for. They may be partial. Meanwhile it needs room for the whole container beside the file.
+    /// After an index or an update, it joins wanted ranges over at most 8 KiB, and over more only if there would be over
+    /// 4,096 ranges. None of these files needs trust: each leaf must match, or is wanted again. Time: linear in the sizes of
+    /// the container and of the seeds.
     ///
-    /// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (it is the index of another state),
-    /// malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (a bad index), not_found, those of
-    /// fatctx_container_open, no_space, io.
+    /// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (an index or update of another
+    /// state, or no seed is the old file of the update), malformed, truncated, trailing_data, checksum_mismatch,
+    /// limit_exceeded (a bad index or update), not_found, those of fatctx_container_open, no_space, io.
     pub fn fatctx_fetch_plan_use(plan: fatctx_fetch_plan, path: *const c_char, error: *mut fatctx_error) -> i32;
-    /// Uses a file that is here. It copies equal leaves of a container, as of the seeds: of one that an update made, for
-    /// example. By the block index of the source (`fatctx index` makes it), it looks for blocks in the seeds, at any offset.
-    /// If it finds some, it joins wanted ranges over at most 8 KiB, and over more only if there would be over 4,096 ranges.
-    /// Neither file needs trust: each leaf must match, or is wanted again. Time: linear in the size of the container, or of
-    /// the seeds.
+    /// Uses a file that is here:
+    /// - a container: it copies equal leaves, as of the seeds;
+    /// - the block index of the source (`fatctx index` makes it): it looks for blocks in the seeds, at any offset;
+    /// - an update that makes the source from one of the seeds (`fatctx delta` makes it): it makes what the seeds have the
+    /// bytes for. They may be partial. Meanwhile it needs room for the whole container beside the file.
+    /// After an index or an update, it joins wanted ranges over at most 8 KiB, and over more only if there would be over
+    /// 4,096 ranges. None of these files needs trust: each leaf must match, or is wanted again. Time: linear in the sizes of
+    /// the container and of the seeds.
     ///
-    /// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (it is the index of another state),
-    /// malformed, truncated, trailing_data, checksum_mismatch, limit_exceeded (a bad index), not_found, those of
-    /// fatctx_container_open, no_space, io.
+    /// Errors: operation_not_permitted (the stage is not FATCTX_FETCH_PAYLOAD), changed (an index or update of another
+    /// state, or no seed is the old file of the update), malformed, truncated, trailing_data, checksum_mismatch,
+    /// limit_exceeded (a bad index or update), not_found, those of fatctx_container_open, no_space, io.
     pub fn fatctx_fetch_plan_report(plan: fatctx_fetch_plan, report: *mut fatctx_fetch_report, error: *mut fatctx_error) -> i32;
     /// Writes the file to the disk and gives it its name. Processes that use an old file of this name keep it.
     ///
