@@ -84,8 +84,8 @@ class FetchPlan {
   //         another generation; or it is not the one of `toc_sha256`), invalid_argument (bytes behind the end of the
   //         source), no_space, io.
   [[nodiscard]] Status take(std::uint64_t offset, ByteView bytes);
-  // Copies equal leaves of a further container that is here, as those of FetchOptions::seeds. Errors:
-  // operation_not_permitted (the stage is not payload), not_found, those of opening it, no_space, io.
+  // Copies equal leaves of a further container, as of FetchOptions::seeds. Errors: operation_not_permitted (the stage
+  // is not payload), not_found, those of opening it, no_space, io.
   [[nodiscard]] Status use(const std::string& seed);
   // Looks in the seeds for blocks of the container, at any offset, by its block index (fatctx/block_index.h). If it
   // finds some, wanted() joins ranges with at most 8 KiB between them, more if there would be over 4,096 ranges, and
