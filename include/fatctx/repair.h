@@ -2,9 +2,10 @@
 // no copy of from other containers.
 //
 // A container stores its indispensable parts twice: its identity, the slots that name a generation, the table of
-// contents. Repair overwrites the bad one of two copies and sets padding of the header back to zero. It restores leaf
-// hashes if the payload gives exactly those that the table of contents confirms. It writes nothing that it cannot
-// prove. If nothing in the file says what belongs somewhere, and no source has it, the report says so.
+// contents. Repair overwrites the bad one of two copies, and sets padding of the header and between segments back to
+// zero. It restores leaf hashes if the payload gives exactly those that the table of contents confirms. It writes
+// nothing that it cannot prove. If nothing in the file says what belongs somewhere, and no source has it, the report
+// says so.
 //
 // With sources, bad and absent leaves of payload (64 KiB) are replaced too: by bytes that match their hashes. A
 // source is not trusted. XXH3 detects accidents and no attacker: who can write the damaged file can choose its hashes.
@@ -42,7 +43,7 @@ struct RepairOptions {
 
 // A range of the file that was damaged and is whole again.
 struct RestoredRange {
-  // "prologue copy 0", "slot A1", "header padding", "toc copy 1", "leaf hashes of record 5 "weights"", "payload of
+  // "prologue copy 0", "slot A1", "header padding", "padding", "toc copy 1", "leaf hashes of record 5 "weights"", "payload of
   // record 5 "weights"", "the end of the file"
   std::string what;
   ByteRange range;  // in the file

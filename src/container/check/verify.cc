@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "container/check/leaf_parts.h"
+#include "container/check/padding.h"
 #include "container/check/segment_check.h"
 #include "container/format/copy_out.h"
 #include "container/format/crypto.h"
@@ -28,7 +29,6 @@
 namespace fatctx::container {
 namespace {
 
-constexpr std::uint64_t kZeroUnit = std::uint64_t{1} << 20;
 constexpr unsigned kLeastShares = 8;  // memory for programs and tables is divided by at least this
 constexpr std::uint64_t kBytesPerThread = std::uint64_t{8} << 20;  // below that a thread costs more than it gains
 
@@ -316,56 +316,24 @@ class Verifier {
   // Checks the gaps between extents, and between the small records of a packed segment. A packed segment of an earlier
   // generation is skipped, because it may hold records that no longer exist.
   Status check_padding(const OpenedToc& container) {
-    std::vector<ByteRange> extents;
-    for (const std::uint64_t offset : container.header.toc_offset)
-      extents.push_back({offset, container.header.toc_size});
-    for (std::uint32_t i = 0; i < container.toc.segments.size(); ++i) {
-      const Segment& segment = container.toc.segments[i];
-      if (segment.kind != SegmentKind::kPacked || segment.generation != container.header.generation) {
-        extents.push_back({segment.offset, segment.size});
-        continue;
-      }
-      for (const Slice& slice : container.toc.slices) {
-        if (slice.segment == i) extents.push_back({segment.offset + slice.range.offset, slice.range.size});
-      }
-    }
-    std::sort(extents.begin(), extents.end(), [](ByteRange a, ByteRange b) { return a.offset < b.offset; });
-    std::vector<ByteRange> gaps;
-    std::uint64_t end = container.header.form().size;
-    for (const ByteRange extent : extents) {
-      if (extent.offset > end) gaps.push_back({end, extent.offset - end});
-      end = std::max(end, extent.offset + extent.size);
-    }
-    std::vector<std::optional<std::uint64_t>> bad(gaps.size());
+    const std::vector<ByteRange> gaps = padding_behind_header(container, PaddingOf::kFileAndSegments);
+    std::vector<std::optional<ByteRange>> bad(gaps.size());
     FATCTX_TRY(on_threads(gaps.size(), [&](std::size_t i) -> Status {
-      FATCTX_ASSIGN(bad[i], first_not_zero(gaps[i]));
+      FATCTX_ASSIGN(bad[i], first_not_zero(file_, gaps[i]));
       return progress_.go_on();
     }));
-    for (const std::optional<std::uint64_t> offset : bad) padding_finding(offset);
+    for (const std::optional<ByteRange>& range : bad) padding_finding(range);
     return Done{};
   }
 
-  void padding_finding(std::optional<std::uint64_t> offset) {
-    if (!offset) return;
-    findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = offset, .rule = "F35"}});
+  void padding_finding(const std::optional<ByteRange>& range) {
+    if (!range) return;
+    findings_.add(Error{ErrorCode::kMalformed, "padding is not zero", {.file_offset = range->offset, .rule = "F35"}});
   }
   Status check_zero(ByteRange range) {
-    FATCTX_ASSIGN(const std::optional<std::uint64_t> offset, first_not_zero(range));
-    padding_finding(offset);
+    FATCTX_ASSIGN(const std::optional<ByteRange> found, first_not_zero(file_, range));
+    padding_finding(found);
     return Done{};
-  }
-
-  [[nodiscard]] Result<std::optional<std::uint64_t>> first_not_zero(ByteRange range) const {
-    std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(range.size, kZeroUnit)));
-    for (std::uint64_t at = 0; at < range.size; at += buffer.size()) {
-      const auto piece =
-          std::span(buffer).first(static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), range.size - at)));
-      FATCTX_TRY(file_.read_at(range.offset + at, piece));
-      if (all_zero(piece)) continue;
-      const auto bad = std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
-      return std::optional(range.offset + at + static_cast<std::uint64_t>(bad - piece.begin()));
-    }
-    return std::optional<std::uint64_t>();
   }
 
   // Returns text such as: record 3 "name". Names all records that have bytes in this segment.

@@ -56,6 +56,8 @@ Result<std::vector<Restoration>> everything_restorable(const mapping::OsFile& fi
   found.insert(found.end(), std::make_move_iterator(older.begin()), std::make_move_iterator(older.end()));
   FATCTX_ASSIGN(std::vector<Restoration> behind, restorations_behind_header(file, opened.toc));
   found.insert(found.end(), std::make_move_iterator(behind.begin()), std::make_move_iterator(behind.end()));
+  FATCTX_ASSIGN(std::vector<Restoration> padding, restorations_of_padding(file, opened));
+  found.insert(found.end(), std::make_move_iterator(padding.begin()), std::make_move_iterator(padding.end()));
   return found;
 }
 

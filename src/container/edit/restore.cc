@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "container/check/padding.h"
 #include "container/format/copy_out.h"
 #include "container/format/leaf_range.h"
 #include "container/read/leaves.h"
@@ -232,7 +233,24 @@ Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFil
   return found;
 }
 
+Result<std::vector<Restoration>> restorations_of_padding(const mapping::OsFile& file, const OpenedToc& opened) {
+  std::vector<Restoration> found;
+  for (ByteRange gap : padding_behind_header(opened, PaddingOf::kFile)) {
+    while (true) {
+      FATCTX_ASSIGN(const std::optional<ByteRange> wrong, first_not_zero(file, gap));
+      if (!wrong) break;
+      found.push_back({.what = "padding", .range = *wrong, .bytes = {}});
+      const std::uint64_t end = wrong->offset + wrong->size;
+      gap = {end, gap.offset + gap.size - end};
+    }
+  }
+  return found;
+}
+
 Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration) {
+  if (!restoration.table && restoration.bytes.empty()) {
+    return std::vector<std::byte>(static_cast<std::size_t>(restoration.range.size));
+  }
   if (!restoration.table) return restoration.bytes;
   FATCTX_ASSIGN(std::optional<std::vector<std::byte>> bytes, whole_table(file, *restoration.table));
   if (bytes) return std::move(*bytes);

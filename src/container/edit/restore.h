@@ -16,7 +16,7 @@ namespace fatctx::container {
 struct Restoration {
   std::string what;                  // "slot A1", "toc copy 0"
   ByteRange range;                   // in the file
-  std::vector<std::byte> bytes;      // empty for a table of contents
+  std::vector<std::byte> bytes;      // empty for a table of contents, and for zeros
   std::optional<Header> table = {};  // both copies of it, from which its bytes are made
 };
 
@@ -33,6 +33,11 @@ struct Restoration {
 // Returns damaged copies of earlier generations' tables, and damaged ranges of leaf hashes. Reads all of both, and the
 // payload of damaged leaf hashes. Leaves out copies that cannot be restored. Errors: io, truncated, no_resource.
 [[nodiscard]] Result<std::vector<Restoration>> restorations_behind_header(const mapping::OsFile& file, const Toc& toc);
+
+// Returns padding between segments and tables that is not zero. Padding inside a segment is left to its leaf hashes.
+// Errors: io, truncated.
+[[nodiscard]] Result<std::vector<Restoration>> restorations_of_padding(const mapping::OsFile& file,
+                                                                       const OpenedToc& opened);
 
 // Returns the right contents of the range. Errors: changed (no copy of the table is good any more), io, truncated.
 [[nodiscard]] Result<std::vector<std::byte>> bytes_of(const mapping::OsFile& file, const Restoration& restoration);

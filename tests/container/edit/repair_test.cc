@@ -611,6 +611,31 @@ TEST(Repair, SettlesAPairThatWasLeftBehindAndLostAMirror) {
   }
 }
 
+TEST(Repair, PaddingBehindTheHeaderIsZeroAgain) {
+  const Bytes& whole = appended_sample();
+  const Opened opened(whole);
+  const Header& header = opened.toc.header;
+  const Segment& weights = segment_of(opened, "weights");
+  const std::uint64_t behind = weights.offset + weights.size;
+  ASSERT_NE(behind % 4096, 0U);
+  Bytes damaged = whole;
+  for (const std::uint64_t offset : {header.toc_offset[0] + header.toc_size, behind, behind + 40}) {
+    damaged[static_cast<std::size_t>(offset)] = std::byte{7};
+  }
+  const Repaired dry = repaired(damaged, {.dry_run = true});
+  EXPECT_TRUE(dry.bytes == damaged);
+  EXPECT_THAT(names_of(dry.report.value()), ElementsAre("padding", "padding"));
+  EXPECT_THAT(texts_of(dry.report.value()), IsEmpty());
+
+  const Repaired done = repaired(damaged);
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_THAT(names_of(done.report.value()), ElementsAre("padding", "padding"));
+  EXPECT_EQ(done.report.value().restored[1].range.size, 41U) << "and no byte beside the wrong ones";
+  EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
+  EXPECT_TRUE(done.bytes == whole);
+}
+
 TEST(Repair, AnAppendRestoresTheCopiesItStandsOnAndRepairTheRest) {
   Bytes damaged = support::unsealed_sample();
   const Opened opened(damaged);
