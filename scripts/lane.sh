@@ -392,66 +392,39 @@ lane_macos() {
   [[ $failed == 0 ]] || count failed "$failed"
 }
 
-# Prints the sysroot of an NDK: FATCTX_ANDROID_SYSROOT, or the one in the NDK that ANDROID_NDK_ROOT names.
-android_sysroot() {
-  printf '%s' "${FATCTX_ANDROID_SYSROOT:-${ANDROID_NDK_ROOT:-}/toolchains/llvm/prebuilt/linux-x86_64/sysroot}"
+# fits_android FILE: checks a shared library: segments at multiples of 16 KiB, as Google Play demands, no relocations in
+# code, and no library but those that every app has.
+fits_android() {
+  local needed alignment
+  for alignment in $(readelf -lW "$1" | awk '$1 == "LOAD" { print $NF }'); do
+    ((alignment % 0x4000 == 0)) || { printf '%s has segments that do not begin at a multiple of 16 KiB\n' "$1" && return 1; }
+  done
+  if readelf -dW "$1" | grep -q TEXTREL; then
+    printf '%s has relocations in its code\n' "$1"
+    return 1
+  fi
+  needed=$(readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vxE 'lib(c|m|dl|log)\.so' || true)
+  [[ -z $needed ]] || { printf '%s needs %s\n' "$1" "$needed" && return 1; }
+  printf '%s: %d bytes, linked and not run\n' "$(basename "$1")" "$(stat -Lc %s "$1")"
 }
 
-# c_symbols FILTER FILE...: prints symbol names, without those of C++.
-c_symbols() {
-  local filter=$1
-  shift
-  nm "$filter" -P "$@" 2>/dev/null | awk 'NF > 1 && $1 !~ /^_Z/ { sub(/@.*/, "", $1); print $1 }' | sort -u
-}
-
-# Checks only that it compiles, and runs no tests: every layer, and every C function that it calls must be in bionic of
-# this level.
+# Compiles and links for Android 9, and runs nothing: every layer with the C interface, and the small loader.
+# scripts/android_setup.sh comes first.
 lane_android() {
-  local zig=${FATCTX_ZIG:-zig} tree=$PWD/build/android sysroot libraries file name failed=0 files=0 missing=() objects=()
-  local -r api=28 arch=aarch64-linux-android
-  sysroot=$(android_sysroot)
-  libraries=$sysroot/usr/lib/$arch/$api
-  $zig version >/dev/null 2>&1 || missing+=("zig (on the PATH, or its command in FATCTX_ZIG)")
-  [[ -f $libraries/libc.so ]] || missing+=("an NDK (its folder in ANDROID_NDK_ROOT, or its sysroot in FATCTX_ANDROID_SYSROOT)")
-  for name in fmt/format.h boost/version.hpp google/protobuf/message_lite.h sodium.h lz4frame.h xxhash.h; do
-    [[ -f /usr/include/$name ]] || missing+=("$name")
+  local -r libraries=$PWD/build/android/aarch64-android tree=$PWD/build/android/fatctx
+  local name
+  for name in readelf protoc "$libraries/bin/c++"; do
+    command -v "$name" >/dev/null 2>&1 || { missing_for android "$name" && return 0; }
   done
-  for name in protoc nm; do command -v "$name" >/dev/null 2>&1 || missing+=("$name"); done
-  if ((${#missing[@]})); then
-    missing_for android "${missing[@]}"
-    return 0
-  fi
-  rm -rf "$tree/objects"
-  mkdir -p "$tree/include/fatctx" "$tree/objects"
-  headers_in "$tree/include"
-  for file in /usr/include/{google,sodium*,lz4*.h,xxh*.h}; do ln -sfn "$file" "$tree/include/"; done
-  printf '#pragma once\n#define FATCTX_VERSION "0"\n' >"$tree/include/fatctx/version.h"
-  protoc --proto_path=src/container/format "--cpp_out=$tree/include" src/container/format/metadata.proto
-  printf '%s\n' "include_dir=$sysroot/usr/include" "sys_include_dir=$sysroot/usr/include/$arch" "crt_dir=$libraries" \
-    "cc_dir=$libraries" msvc_lib_dir= kernel32_lib_dir= darwin_sdk_dir= >"$tree/libc.txt"
-  for file in src/{base,mapping}/*.cc src/{container,runtime}/*/*.cc; do
-    [[ $file != *_darwin.cc && $file != *_win32.cc ]] || continue
-    files=$((files + 1))
-    name=${file//\//_}
-    objects+=("$tree/objects/${name%.cc}.o")
-    # shellcheck disable=SC2086 # a command of several words: python -m ziglang
-    ZIG_LIBC=$tree/libc.txt $zig c++ -target "$arch.$api" -std=c++20 -O0 -fno-sanitize=undefined -fPIC -Wall -Wextra \
-      -Werror -DFMT_HEADER_ONLY -isystem "$tree/include" -Iinclude -Isrc -c "$file" -o "${objects[-1]}" ||
-      failed=$((failed + 1))
-  done
-  printf 'compile check only: %d files for Android %d on %s, %d of them do not compile\n' "$files" $api $arch "$failed"
-  [[ -n $(c_symbols -D "$libraries/libc.so") ]] || fail 1 "android: nm finds no function in $libraries/libc.so"
-  # Prints symbols that neither the files themselves nor bionic define, except those of the linked libraries and the
-  # compiler.
-  c_symbols --undefined-only "${objects[@]}" |
-    comm -23 - <({ c_symbols --defined-only "${objects[@]}"; c_symbols -D "$libraries"/lib{c,m,dl}.so; } | sort -u) |
-    grep -vE -e '^(LZ4F?_|XXH|sodium_|crypto_|randombytes_|__(cxa|gxx|emutls|aarch64)_|_Unwind_|_GLOBAL_OFFSET_TABLE_)' \
-      -e '^__(dso_handle|dynamic_cast|[a-z]+(sf|df|tf|di|ti)[a-z]*[23]?)$' >"$tree/absent" || true
-  if [[ -s $tree/absent ]]; then
-    printf 'not in bionic of API level %d: %s\n' $api "$(paste -sd ' ' "$tree/absent")"
-    failed=$((failed + 1))
-  fi
-  [[ $failed == 0 ]] || count failed "$failed"
+  cmake -S . -B "$tree" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/portable.cmake" "-DFATCTX_PORTABLE=$libraries" \
+    -DCMAKE_BUILD_TYPE=Release -DFATCTX_UNITY=ON -DFATCTX_BUILD_TESTS=OFF -DFATCTX_BUILD_BENCH=OFF -DFATCTX_BUILD_TOOLS=OFF \
+    -DFATCTX_ONNXRUNTIME=OFF
+  cmake --build "$tree" --target fatctx_c
+  passes fits_android "$tree/src/libfatctx.so"
+  scripts/loader_single -o "$tree/loader"
+  "$libraries/bin/c++" -std=c++20 -Os -fPIC -shared -Wl,--no-undefined,-z,max-page-size=16384,-soname,libfatctx_loader.so -s \
+    "$tree/loader/fatctx_loader.cc" -o "$tree/libfatctx_loader.so"
+  passes fits_android "$tree/libfatctx_loader.so"
 }
 
 # older_than WANTED FOUND: succeeds if the second version is smaller.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes build/portable/ARCH: a compiler whose programs need glibc 2.28 alone, and the libraries that fatctx needs,
-# static. scripts/portable calls it.
+# static. With --libc musl makes build/portable/ARCH-musl, for programs that need nothing. scripts/portable and
+# scripts/static call it.
 #
-#   scripts/portable_setup.sh [--arch x86_64|aarch64] [--no-install]
+#   scripts/portable_setup.sh [--arch x86_64|aarch64] [--libc gnu|musl] [--no-install]
 #
 # The compiler is zig, as a Python package. The libraries are built from the sources of Debian 12 (onnx: of its Python
 # package), so they have the versions that the other builds use. The packages of the machine do not change. If nothing
@@ -12,26 +13,29 @@ cd "$(dirname "$0")/.."
 source scripts/talk.sh
 source scripts/isolated_apt.sh
 
-ARCH=$(uname -m) INSTALL=yes
+ARCH=$(uname -m) LIBC=gnu INSTALL=yes
 while (($#)); do
   case $1 in
-    --arch)
-      [[ $# -ge 2 ]] || fail "$EXIT_USAGE" "portable_setup: --arch needs a name: x86_64 or aarch64"
-      ARCH=$2
+    --arch | --libc)
+      [[ $# -ge 2 ]] || fail "$EXIT_USAGE" "portable_setup: $1 needs a name; see scripts/portable_setup.sh --help"
+      if [[ $1 == --arch ]]; then ARCH=$2; else LIBC=$2; fi
       shift
       ;;
     --no-install) INSTALL=no ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "$EXIT_USAGE" "portable_setup: unknown argument $1; see scripts/portable_setup.sh --help" ;;
   esac
   shift
 done
 [[ $ARCH == x86_64 || $ARCH == aarch64 ]] || fail "$EXIT_USAGE" "portable_setup: unknown architecture $ARCH: x86_64 or aarch64"
+[[ $LIBC == gnu || $LIBC == musl ]] || fail "$EXIT_USAGE" "portable_setup: unknown C library $LIBC: gnu or musl"
 
 # A link to the folder of another checkout leads there: its files name it.
 PLACE=$(realpath -m build/portable)
-readonly PLACE GLIBC=2.28 BUILD="portable build"
-readonly TREE=$PLACE/$ARCH
+readonly PLACE BUILD="portable build"
+TREE=$PLACE/$ARCH TARGET=$ARCH-linux-gnu.2.28
+if [[ $LIBC == musl ]]; then TREE=$PLACE/$ARCH-musl TARGET=$ARCH-linux-musl; fi
+readonly TREE TARGET
 # Messages of the libraries name their files; those names do not depend on this folder.
 readonly CXX_FLAGS=(-ffunction-sections -fdata-sections -Wno-everything "-ffile-prefix-map=$PLACE/=")
 readonly CMAKE_FLAGS=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$ARCH")
@@ -57,18 +61,17 @@ write_tools() {
   local tool
   mkdir -p "$TREE/bin"
   for tool in cc c++; do
-    printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s -target %s-linux-gnu.%s "$@"\n' \
-      "$PLACE/zig" "$PLACE/zig" "$zig" "$tool" "$ARCH" "$GLIBC" >"$TREE/bin/$tool"
+    printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s -target %s "$@"\n' \
+      "$PLACE/zig" "$PLACE/zig" "$zig" "$tool" "$TARGET" >"$TREE/bin/$tool"
   done
   for tool in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" "$tool" >"$TREE/bin/$tool"; done
   chmod +x "$TREE"/bin/*
 }
 
 build_libraries() {
-  local source
   build_lz4
   if [[ $ARCH == x86_64 ]]; then build_xxhash dispatch; else build_xxhash; fi
-  # What the script finds with glibc and a 64-bit processor.
+  # Found by the script of libsodium with either C library and a 64-bit processor.
   build_sodium -DHAVE_PTHREAD=1 -DHAVE_WEAK_SYMBOLS=1 -DHAVE_SYS_MMAN_H=1 -DHAVE_SYS_RANDOM_H=1 -DHAVE_GETRANDOM=1 \
     -DHAVE_GETPID=1 -DHAVE_MMAP=1 -DHAVE_MLOCK=1 -DHAVE_MADVISE=1 -DHAVE_MPROTECT=1 -DHAVE_POSIX_MEMALIGN=1 -DHAVE_NANOSLEEP=1 \
     -DHAVE_EXPLICIT_BZERO=1 -DHAVE_CATCHABLE_SEGV=1 -DHAVE_CATCHABLE_ABRT=1
@@ -78,15 +81,12 @@ build_libraries() {
   build_cli11
   # Headers alone: the command loads libcurl at run time.
   cp -r "$(source_of curl)/include/curl" "$PREFIX/include"
-
-  source=$(source_of boost1.74)
-  cp -r "$source"/libs/*/include/boost "$source"/libs/numeric/*/include/boost "$PREFIX/include"
-  static_library libboost_filesystem.a -I"$PREFIX/include" -- "$source"/libs/filesystem/src/*.cpp
+  build_boost
 }
 
 mkdir -p "$PLACE"
 install_compiler
 fetch_sources
 write_tools
-build_all "$(wanted "$ARCH" "$GLIBC" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" \
-  "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_onnx build_fmt build_cli11)")" build_libraries
+build_all "$(wanted "$TARGET" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" \
+  "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_onnx build_fmt build_cli11 build_boost)")" build_libraries

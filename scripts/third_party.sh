@@ -150,6 +150,14 @@ build_fmt() { cmake_library fmt "$(source_of fmtlib)" -DFMT_TEST=OFF -DFMT_DOC=O
 
 build_cli11() { cmake_library cli11 "$(source_of cli11)" -DCLI11_BUILD_TESTS=OFF -DCLI11_BUILD_EXAMPLES=OFF -DCLI11_BUILD_DOCS=OFF; }
 
+build_boost() {
+  local source
+  source=$(source_of boost1.74)
+  mkdir -p "$PREFIX/include"
+  cp -r "$source"/libs/*/include/boost "$source"/libs/numeric/*/include/boost "$PREFIX/include"
+  static_library libboost_filesystem.a -I"$PREFIX/include" -- "$source"/libs/filesystem/src/*.cpp
+}
+
 # build_all KEY FUNCTION: calls the function unless the stamp has this key.
 build_all() {
   local -r log=$TREE.log

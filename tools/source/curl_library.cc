@@ -28,6 +28,11 @@ Result<CurlLibrary> load_once() {
   for (const char* const name : kNames) {
     if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
   }
+  // A program with musl in it finds not even itself.
+  if (library == nullptr && ::dlopen(nullptr, RTLD_NOW) == nullptr) {
+    return Error{ErrorCode::kBackendLibraryMissing,
+                 "HTTP needs libcurl, and this program is static: it loads no libraries; take another build of fatctx"};
+  }
   if (library == nullptr) {
     return Error{ErrorCode::kBackendLibraryMissing,
                  "HTTP needs libcurl, which is not on this machine; install it (Debian: libcurl4)"};
