@@ -631,7 +631,8 @@ TEST(Repair, PaddingBehindTheHeaderIsZeroAgain) {
 
   ASSERT_TRUE(is_ok(done.report));
   EXPECT_THAT(names_of(done.report.value()), ElementsAre("padding", "padding"));
-  EXPECT_EQ(done.report.value().restored[1].range.size, 41U) << "and no byte beside the wrong ones";
+  EXPECT_EQ(done.report.value().restored[0].range, (ByteRange{behind, 41})) << "and no byte beside the wrong ones";
+  EXPECT_EQ(done.report.value().restored[1].range, (ByteRange{header.toc_offset[0] + header.toc_size, 1}));
   EXPECT_THAT(texts_of(done.report.value()), IsEmpty());
   EXPECT_TRUE(done.bytes == whole);
 }
