@@ -123,7 +123,7 @@ Status PartialFetch::take_update_of(UpdateFile& update, const Progress& progress
   FATCTX_ASSIGN(const std::unique_ptr<mapping::PendingFile> made,
                 mapping::PendingFile::create(target_ + ".updated", true));
   WorkProgress work(progress, cancel);
-  const Status guessed = guess_by_update(update, seeds_, made->file(), *wanted_, work, cancel);
+  Status guessed = guess_by_update(update, seeds_, made->file(), *wanted_, work, cancel);
   FATCTX_TRY(advance());  // after an error, too: bytes that were found are not fetched
   return guessed;
 }

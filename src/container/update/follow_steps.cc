@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kLiteralBytes = std::size_t{64} << 10;  // made at a time
 
 std::vector<std::uint64_t> sizes_of(const std::vector<ContainerName>& olds) {
-  std::vector<std::uint64_t> sizes;
-  for (const ContainerName& old : olds) sizes.push_back(old.size);
+  std::vector<std::uint64_t> sizes(olds.size());
+  std::transform(olds.begin(), olds.end(), sizes.begin(), [](const ContainerName& old) { return old.size; });
   return sizes;
 }
 

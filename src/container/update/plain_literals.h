@@ -133,8 +133,8 @@ class PlainLiterals {
   std::vector<BitTree<8>> by_the_one_before_ = std::vector<BitTree<8>>(256);
   // By the misses and the equal bytes before; differs_ also by the expected byte.
   std::vector<std::array<Chance, 256>> differs_ =
-      std::vector<std::array<Chance, 256>>((kMostMisses + 1) * (kMostEqual + 1));
-  std::vector<BitTree<8>> differences_ = std::vector<BitTree<8>>((kFewMisses + 1) * (kMostEqual + 1));
+      std::vector<std::array<Chance, 256>>(std::size_t{kMostMisses + 1} * (kMostEqual + 1));
+  std::vector<BitTree<8>> differences_ = std::vector<BitTree<8>>(std::size_t{kFewMisses + 1} * (kMostEqual + 1));
 };
 
 }  // namespace fatctx::container
