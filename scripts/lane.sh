@@ -243,35 +243,39 @@ emulated_away() {
 # Tests that need a process without the guard of other tests.
 readonly ALONE=AStillFile
 
-# emulated_tests ARCH PROGRAM...: runs test programs in qemu, $JOBS shards of one at a time. A start of a program takes
-# longer than most tests, so a process runs many of them.
+# in_shards REPORT COMMAND...: runs a test program as $JOBS shards at once, and counts their reports, REPORT-N.xml.
+in_shards() {
+  local -r report=$1
+  local shard code=0
+  local -a shards=()
+  shift
+  rm -f "$report"-*.xml
+  for ((shard = 0; shard < JOBS; shard++)); do
+    GTEST_TOTAL_SHARDS=$JOBS GTEST_SHARD_INDEX=$shard timeout 3600 "$@" --gtest_brief=1 "--gtest_output=xml:$report-$shard.xml" &
+    shards+=($!)
+  done
+  for shard in "${!shards[@]}"; do
+    wait "${shards[$shard]}" || code=$?
+    if [[ -f $report-$shard.xml ]]; then
+      count_report "$report-$shard.xml"
+    else
+      say "shard $shard of ${report##*/} has no report: it ended in the middle"
+      count failed 1
+    fi
+  done
+  return $code
+}
+
+# emulated_tests ARCH PROGRAM...: runs test programs in qemu, one after the other. A start of a program takes longer than most
+# tests, so a process runs many of them.
 emulated_tests() {
   local -r arch=$1
-  local away name shard code=0
-  local -a shards
+  local away name code=0
   shift
   away=$(emulated_away "$arch" | awk '{ printf "%s*:", $1 }')$ALONE.\*
   for name in "$@"; do
-    shards=()
-    rm -f "$PWD/build/check/$arch-$name"-*.xml
-    for ((shard = 0; shard < JOBS; shard++)); do
-      (
-        export GTEST_TOTAL_SHARDS=$JOBS GTEST_SHARD_INDEX=$shard
-        report=$PWD/build/check/$arch-$name-$shard.xml
-        cd "build/$arch/tests"
-        timeout 3600 "qemu-$arch" -L "$OLDPWD/build/cross/$arch" "./$name" "--gtest_filter=-$away" --gtest_brief=1 "--gtest_output=xml:$report"
-      ) &
-      shards+=($!)
-    done
-    for shard in "${!shards[@]}"; do
-      wait "${shards[$shard]}" || code=$?
-      if [[ -f build/check/$arch-$name-$shard.xml ]]; then
-        count_report "build/check/$arch-$name-$shard.xml"
-      else
-        say "$arch: shard $shard of $name has no report: it ended in the middle"
-        count failed 1
-      fi
-    done
+    in_shards "$PWD/build/check/$arch-$name" env -C "build/$arch/tests" "qemu-$arch" -L "$PWD/build/cross/$arch" "./$name" \
+      "--gtest_filter=-$away" || code=$?
   done
   return $code
 }
@@ -310,9 +314,12 @@ headers_in() {
   done
 }
 
-# under_wine PROGRAM ARGUMENT...: runs a program in this lane's own Windows.
-under_wine() {
-  WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY='' wine "$@"
+# From here on, wine runs programs in a Windows of this checkout, which has no window and installs nothing. Its services live as
+# long as one program does, so one waits for the end of the lane: services that a test starts hold the test's output open.
+start_windows() {
+  export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY=''
+  wineboot --init
+  exec 9> >(exec wine cmd >/dev/null 2>&1)
 }
 
 # Tests base and mapping, which need only headers; the rest needs libraries that Debian does not build for Windows.
@@ -334,10 +341,11 @@ lane_windows() {
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)"
   cmake --build --preset windows
   count passed 1 # MinGW-w64's g++ without a warning
+  start_windows
   for name in "${programs[@]}"; do
     report=build/check/windows-$name.xml
     rm -f "$report"
-    under_wine "$tree/tests/$name.exe" "--gtest_output=xml:$report" || code=$?
+    wine "$tree/tests/$name.exe" "--gtest_output=xml:$report" || code=$?
     if [[ -f $report ]]; then count_report "$report"; else count failed 1; fi
   done
   return $code
@@ -348,20 +356,17 @@ not_here() { awk -v kind="$1" '$1 == kind { print $2 }' tests/windows/not_here.t
 
 # Tests everything that runs on Windows; scripts/windows_setup.sh comes first. Counts each row of not_here.txt as skipped.
 lane_windows-whole() {
-  local tree=build/windows-whole name report log code=0
+  local tree=build/windows-whole name log=build/check/windows-whole-cases.log code=0
   cmake --preset windows-whole "-DCMAKE_CXX_COMPILER_LAUNCHER=$(command -v ccache || true)" \
     "-DCMAKE_C_COMPILER_LAUNCHER=$(command -v ccache || true)"
   cmake --build --preset windows-whole -j "$JOBS"
   count passed 1 # MinGW-w64's g++ without a warning
+  start_windows
   for name in base windows container runtime capi; do
-    report=build/check/windows-whole-$name.xml
-    rm -f "$report"
-    under_wine "$tree/tests/${name}_tests.exe" "--gtest_output=xml:$report" "--gtest_filter=-$(not_here test | paste -sd:)" || code=$?
-    if [[ -f $report ]]; then count_report "$report"; else count failed 1; fi
+    in_shards "build/check/windows-whole-$name" wine "$tree/tests/${name}_tests.exe" \
+      "--gtest_filter=-$(not_here test | paste -sd:)" || code=$?
   done
   passes .venv/bin/python tests/capi/check_exports.py x86_64-w64-mingw32-objdump "$tree/src/fatctx.dll" include/fatctx/c
-  log=build/check/windows-whole-cases.log
-  export WINEPREFIX=$PWD/build/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml=' DISPLAY=''
   .venv/bin/python tests/cli/run_cases.py "$tree/tools/fatctx.exe" 2>&1 | tee "$log" || code=$?
   awk '/ of [0-9]+ cases passed$/ { printf "passed %d\nfailed %d\n", $1, $3 - $1 }' "$log" >>"$COUNTS"
   count skipped "$(grep -cE '^(file|test|case) ' tests/windows/not_here.txt)"

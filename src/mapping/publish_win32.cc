@@ -6,6 +6,7 @@
 // rename it. Then the old file is renamed first, and between the two renames the name does not exist for a moment.
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -38,7 +39,7 @@ std::wstring random_name(std::wstring_view base) {
   return fmt::format(L".{}.{:016x}.tmp", base.substr(0, kept), number);
 }
 
-// A request for a rename with POSIX semantics (FILE_RENAME_INFO of newer headers).
+// A request for a rename (FILE_RENAME_INFO of newer headers).
 struct RenameRequest {
   DWORD flags = 0;
   HANDLE root = nullptr;
@@ -50,14 +51,18 @@ constexpr DWORD kReplaceIfExists = 0x1;
 constexpr DWORD kPosixSemantics = 0x2;
 constexpr DWORD kIgnoreReadOnly = 0x40;
 
-bool rename_posix(HANDLE file, const std::wstring& target) {
+bool rename_handle(HANDLE file, const std::wstring& target, FILE_INFO_BY_HANDLE_CLASS how, DWORD flags) {
   const std::size_t name_bytes = target.size() * sizeof(WCHAR);
   std::vector<std::byte> buffer(sizeof(RenameRequest) + name_bytes);  // aligned as operator new aligns
   auto* const request = new (buffer.data()) RenameRequest;
-  request->flags = kReplaceIfExists | kPosixSemantics | kIgnoreReadOnly;
+  request->flags = flags;
   request->name_bytes = static_cast<DWORD>(name_bytes);
   std::memcpy(buffer.data() + offsetof(RenameRequest, name), target.data(), name_bytes);
-  return ::SetFileInformationByHandle(file, kFileRenameInfoEx, request, static_cast<DWORD>(buffer.size())) != 0;
+  return ::SetFileInformationByHandle(file, how, request, static_cast<DWORD>(buffer.size())) != 0;
+}
+
+bool rename_posix(HANDLE file, const std::wstring& target) {
+  return rename_handle(file, target, kFileRenameInfoEx, kReplaceIfExists | kPosixSemantics | kIgnoreReadOnly);
 }
 
 bool mark_for_removal(HANDLE file, bool remove) noexcept {
@@ -147,8 +152,9 @@ class Win32PendingFile final : public PendingFile {
 
   void discard() noexcept override {
     kept_ = false;
+    give_up_name();
     (void)unlink_handle(file_->handle());
-    (void)file_->close();  // older systems remove a name with the last handle
+    (void)file_->close();
   }
   OsFile& file() noexcept override { return *file_; }
 
@@ -182,6 +188,16 @@ class Win32PendingFile final : public PendingFile {
   static Error commit_unknown(Error error) {  // the name exists: "the target is as it was" would be wrong
     error.code = ErrorCode::kCommitUnknown;
     return error;
+  }
+
+  // Leaves the name of the unfinished file for another file. Older systems keep the name of a removed file while
+  // anybody has it open, so the file gets another name first.
+  void give_up_name() noexcept {
+    try {
+      (void)rename_handle(file_->handle(), folder_ + random_name(base_), FileRenameInfo, 0);
+    } catch (const std::exception&) {
+      return;  // without memory or randomness it goes under its own name
+    }
   }
 
   Status look_at_target() {

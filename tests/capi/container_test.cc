@@ -1,5 +1,4 @@
 // Containers, records and views through C.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "capi/c99_user.h"
 #include "capi/c_model.h"
 #include "mapping/unique_fd.h"
+#include "support/descriptors.h"
 #include "support/process_files.h"
 
 namespace fatctx::capi::testing {
@@ -313,7 +313,7 @@ TEST_F(CModel, PartsOfALargerFileAreOpenedByDescriptor) {
   support::write_file(package, larger);
   fatctx_container container = {};
   {
-    const mapping::UniqueFd descriptor(::open(package.c_str(), O_RDONLY | O_CLOEXEC));
+    const mapping::UniqueFd descriptor = support::open_descriptor(package);
     EXPECT_EQ(fatctx_container_open_descriptor(descriptor.get(), 100, 0, nullptr, &container, &error),
               FATCTX_ERROR_INVALID_ARGUMENT);
     ASSERT_EQ(fatctx_container_open_descriptor(descriptor.get(), 8192, bytes.size(), nullptr, &container, &error),

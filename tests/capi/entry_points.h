@@ -2,7 +2,6 @@
 // tests/capi/entry_points_test.cc compares this list with the headers.
 #pragma once
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <array>
 
@@ -16,6 +15,7 @@
 #include "capi/c_dlc.h"
 #include "capi/c_model.h"
 #include "mapping/unique_fd.h"
+#include "support/descriptors.h"
 #include "support/gguf_file.h"
 #include "support/irpa_file.h"
 #include "support/safetensors_file.h"
@@ -271,7 +271,7 @@ class Call {
   [[nodiscard]] const char* path() const { return text(path_.c_str()); }
   [[nodiscard]] const char* out_path() const { return text(out_path_.c_str()); }
   [[nodiscard]] int descriptor() {
-    if (!descriptor_.valid()) descriptor_ = mapping::UniqueFd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!descriptor_.valid()) descriptor_ = support::open_descriptor(path_);
     return given ? descriptor_.get() : -1;
   }
   [[nodiscard]] const void* memory() const { return given ? memory_->data() : nullptr; }
@@ -345,6 +345,13 @@ struct EntryPoint {
   std::int32_t with_good = FATCTX_OK;
   std::int32_t with_null_pointers = with_nulls;  // result for valid handles and null pointers
 };
+
+// Windows needs no guard of mapped files, and says so.
+#ifdef _WIN32
+inline constexpr std::int32_t kGuarded = FATCTX_ERROR_UNSUPPORTED;
+#else
+inline constexpr std::int32_t kGuarded = FATCTX_OK;
+#endif
 
 inline const fatctx_fetch_options* fetch_options() {
   static const fatctx_fetch_options options = [] {
@@ -694,8 +701,8 @@ inline const std::vector<EntryPoint>& entry_points() {
        [](Call& c) {
          return fatctx_container_same_bytes(c.h.container, 1, nullptr, 0, c.plain<std::uint64_t>(), &c.error);
        }},
-      {"fatctx_mapping_guard_install", [](Call& c) { return fatctx_mapping_guard_install(&c.error); }, false,
-       FATCTX_OK},
+      {"fatctx_mapping_guard_install", [](Call& c) { return fatctx_mapping_guard_install(&c.error); }, false, kGuarded,
+       kGuarded},
       {"fatctx_file_mapping_describe",
        [](Call& c) { return fatctx_file_mapping_describe(c.structure<fatctx_file_mapping_info>(), &c.error); }, false},
       {"fatctx_mapping_provider_create",

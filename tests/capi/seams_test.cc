@@ -10,6 +10,8 @@
 
 #include "capi/c_model.h"
 #include "fatctx/file_mapping.h"
+#include "support/aligned_memory.h"
+#include "support/descriptors.h"
 
 namespace fatctx::capi::testing {
 namespace seams_test {
@@ -37,8 +39,7 @@ struct ReadingProvider {
       }
       if (self->answer != FATCTX_OK) return self->answer;
       Bytes bytes(static_cast<std::size_t>(size));
-      EXPECT_EQ(::pread(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset)),
-                static_cast<ssize_t>(size));
+      EXPECT_TRUE(support::read_descriptor(descriptor, bytes.data(), bytes.size(), offset));
       *mapped = bytes.data();
       self->live.emplace(*mapped, std::move(bytes));
       return FATCTX_OK;
@@ -72,7 +73,7 @@ struct CountingAllocator {
       EXPECT_EQ(block->descriptor, -1);
       if (self->allocate_answer != FATCTX_OK) return self->allocate_answer;
       const std::uint64_t rounded = (size + alignment - 1) / alignment * alignment;
-      block->data = std::aligned_alloc(alignment, rounded);
+      block->data = support::aligned_memory(alignment, rounded);
       block->size = rounded;
       self->live.insert(block->data);
       ++self->allocations;
@@ -86,7 +87,7 @@ struct CountingAllocator {
     };
     made.give_back = [](void* user, const fatctx_block* block) {
       EXPECT_EQ(static_cast<CountingAllocator*>(user)->live.erase(block->data), 1U);
-      std::free(block->data);
+      support::free_aligned(block->data);
     };
     made.release = [](void* user) { ++static_cast<CountingAllocator*>(user)->releases; };
     made.user = this;

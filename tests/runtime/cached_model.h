@@ -1,13 +1,12 @@
 // The chips of chip_model.h and a cache folder for their composed views.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "fatctx/metrics.h"
+#include "fatctx/private_folder.h"
 #include "fatctx/view_cache.h"
 #include "runtime/chip_model.h"
 
@@ -15,7 +14,7 @@ namespace fatctx::testing {
 
 class CachedModel : public ChipModel {
  protected:
-  CachedModel() { EXPECT_EQ(::mkdir(cache_.c_str(), 0700), 0); }
+  CachedModel() { EXPECT_TRUE(make_private_folder(cache_).ok()); }
 
   // Returns options that permit no memory: a view that is not in the cache is refused.
   [[nodiscard]] OpenOptions cached(std::uint64_t limit_bytes = 0) const {
@@ -27,7 +26,8 @@ class CachedModel : public ChipModel {
   // Returns the names in the folder, including temporaries.
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(cache_)) found.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(cache_))
+      found.push_back(entry.path().filename().string());
     std::sort(found.begin(), found.end());
     return found;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fatctx/packer.h"
+#include "support/process_files.h"
 
 namespace fatctx::testing {
 
@@ -90,17 +91,8 @@ inline void flip_byte(const std::string& path, std::uint64_t offset) {
 }
 
 // Returns the number of this process's mappings of `path`, as the system counts them.
-inline int mappings_of(const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
-  int count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.ends_with(path) ? 1 : 0;
-  return count;
-}
+inline int mappings_of(const std::string& path) { return static_cast<int>(support::maps_of_file(path)); }
 
-inline int open_descriptors() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-  return count;
-}
+inline int open_descriptors() { return static_cast<int>(support::open_descriptors()); }
 
 }  // namespace fatctx::testing

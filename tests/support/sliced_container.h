@@ -12,7 +12,11 @@
 
 namespace fatctx::support {
 
-inline constexpr std::uint64_t kGranule = 4096;
+// A program whose tests map slices on a system where no map begins at a multiple of 4 KiB defines another one.
+#ifndef FATCTX_TEST_GRANULE
+#define FATCTX_TEST_GRANULE 4096
+#endif
+inline constexpr std::uint64_t kGranule = FATCTX_TEST_GRANULE;
 
 struct StoreSlice {
   ByteRange range;

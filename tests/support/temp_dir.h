@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "fatctx/base/bytes.h"
+#ifdef _WIN32
+#include "fatctx/private_folder.h"
+#endif
 
 namespace fatctx::support {
 
@@ -26,11 +29,15 @@ using Bytes = std::vector<std::byte>;
 class TempDir {
  public:
   explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+#ifdef _WIN32
+    path_ = make_private_folder_in(parent.string()).value();  // no mode makes a folder private there
+#else
     std::random_device random;
     do {
       path_ = (parent / ("fatctx_test_" + std::to_string(random()))).string();
     } while (!std::filesystem::create_directory(path_));  // false: the name is taken
     std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
+#endif
   }
   ~TempDir() {
     std::error_code ignored;
@@ -62,6 +69,13 @@ class TempDir {
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!file) throw std::runtime_error("cannot read all of " + path);
   return bytes;
+}
+
+// Gives the file `from` the name `to`, also if there is such a file. The calls of the C++ library do that on POSIX
+// alone.
+inline void replace_file(const std::string& from, const std::string& to) {
+  std::filesystem::remove(to);
+  std::filesystem::rename(from, to);
 }
 
 inline void write_file(const std::string& path, ByteView bytes) {

@@ -16,7 +16,8 @@ std::string path_beside(const std::string& file, const std::string& name) {
 }
 
 bool leads_down(const fs::path& name) {
-  return name.is_relative() && std::none_of(name.begin(), name.end(), [](const auto& part) { return part == ".."; });
+  // On Windows a name with a drive or a leading slash alone is relative, and leads out of the folder nevertheless.
+  return !name.has_root_path() && std::none_of(name.begin(), name.end(), [](const auto& part) { return part == ".."; });
 }
 
 fs::path path_below(const fs::path& folder, const fs::path& file) {

@@ -54,7 +54,8 @@ class Crew {
   }
   void wait(const std::function<void()>& while_waiting) noexcept {
     std::unique_lock lock(mutex_);
-    while (!one_ended_.wait_for(lock, kWaitingStep, [this] { return aside_ == 0; })) {
+    for (bool ended = false; !ended;) {
+      ended = one_ended_.wait_for(lock, kWaitingStep, [this] { return aside_ == 0; });
       lock.unlock();
       try {
         while_waiting();
@@ -116,7 +117,7 @@ Status for_each_index(unsigned threads, std::size_t count, const std::function<S
       others.push_back(std::move(started).value());
     }
     crew.run();
-    if (while_waiting) crew.wait(while_waiting);
+    if (while_waiting && !others.empty()) crew.wait(while_waiting);
   }
   return crew.result();
 }

@@ -11,6 +11,7 @@
 #include "runtime/chip_model.h"
 #include "runtime/large_model.h"
 #include "runtime/sliced_model.h"
+#include "support/aligned_memory.h"
 
 namespace fatctx {
 namespace on_damage_test {
@@ -213,9 +214,9 @@ class CountedAllocator final : public ViewAllocator {
   [[nodiscard]] Result<Block> allocate(std::uint64_t size_bytes, std::uint64_t alignment) override {
     ++made;
     const std::uint64_t whole = (size_bytes + alignment - 1) / alignment * alignment;
-    return Block{.data = static_cast<std::byte*>(std::aligned_alloc(alignment, whole)), .size_bytes = whole};
+    return Block{.data = static_cast<std::byte*>(support::aligned_memory(alignment, whole)), .size_bytes = whole};
   }
-  void release(const Block& block) noexcept override { std::free(block.data); }
+  void release(const Block& block) noexcept override { support::free_aligned(block.data); }
 
   int made = 0;
 };

@@ -15,6 +15,7 @@
 #include "fatctx/diff.h"
 #include "fatctx/extract.h"
 #include "fatctx/model.h"
+#include "fatctx/private_folder.h"
 #include "fatctx/range_access.h"
 #include "fatctx/repair.h"
 #include "fatctx/view_cache.h"
@@ -89,7 +90,7 @@ class Signed : public ::testing::Test {
   // Replaces the file by rename, so that the next open does not read a file that is already open.
   void replace(const Bytes& bytes) const {
     support::write_file(path_ + ".new", bytes);
-    std::filesystem::rename(path_ + ".new", path_);
+    support::replace_file(path_ + ".new", path_);
   }
   [[nodiscard]] HostileFile taken_apart() const { return HostileFile(support::read_file(path_)); }
 
@@ -511,8 +512,7 @@ TEST_F(Signed, AComposedViewOutOfACacheFolderIsComparedWithSha256) {
   ASSERT_TRUE(is_ok(support::pack({weights, moved}, path, pack_options)));
   ASSERT_TRUE(is_ok(sign_container(path, release_.secret_path, path)));
   const std::string cache = folder_.file("cache");
-  std::filesystem::create_directory(cache);
-  ASSERT_EQ(::chmod(cache.c_str(), 0700), 0);
+  ASSERT_TRUE(is_ok(make_private_folder(cache)));
   const auto acquired = [&](OpenOptions options) -> Result<RecordView> {
     Registry registry;
     options.cache_folder = cache;

@@ -1,11 +1,11 @@
 // A container inside a larger file, in memory, and reopened.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "fatctx/model.h"
 #include "mapping/unique_fd.h"
 #include "runtime/small_model.h"
+#include "support/descriptors.h"
 #include "support/opened.h"
 
 namespace fatctx {
@@ -49,7 +49,7 @@ class WaysIn : public ::testing::Test {
     const std::vector<std::byte> tail = testing::pattern(10'000, 78);
     bytes.insert(bytes.end(), tail.begin(), tail.end());
     write_content(package_, bytes);
-    return UniqueFd(::open(package_.c_str(), O_RDONLY | O_CLOEXEC));
+    return support::open_descriptor(package_);
   }
 
   Folder folder_;
@@ -95,7 +95,7 @@ TEST_F(WaysIn, TwoContainersInOneFileAreTwoMappings) {
   const std::vector<std::byte> other = content_of(folder_ / "other");
   bytes.insert(bytes.end(), other.begin(), other.end());
   write_content(package_, bytes);
-  const UniqueFd descriptor(::open(package_.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd descriptor = support::open_descriptor(package_);
 
   const auto first = Container::open(Source::of_descriptor(descriptor.get(), {0, content_.size()}));
   const auto second = Container::open(Source::of_descriptor(descriptor.get(), {second_offset, other.size()}));

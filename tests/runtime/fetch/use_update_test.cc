@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "container/update/container_file.h"
+#include "fatctx/extract.h"
 #include "fatctx/fetch_plan.h"
 #include "fatctx/update.h"
 #include "support/forged_update.h"

@@ -54,6 +54,7 @@ class Presence : public ::testing::Test {
   void lose(const std::vector<ByteRange>& ranges, bool as_holes = true) const {
     std::ifstream in(path_, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    in.close();  // Windows replaces no file that is open here
     for (const ByteRange& range : ranges) {
       std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(range.offset), range.size, '\0');
     }
@@ -67,7 +68,7 @@ class Presence : public ::testing::Test {
     }
     out.close();
     std::filesystem::resize_file(copy, bytes.size());
-    std::filesystem::rename(copy, path_);
+    support::replace_file(copy, path_);
   }
   [[nodiscard]] Container open(const OpenOptions& options = {}) const {
     return Container::open(path_, options).value();

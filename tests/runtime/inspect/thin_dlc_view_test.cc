@@ -208,7 +208,7 @@ TEST_F(ThinView, ForgedPayloadIsRefusedByWhoeverTrustsAKey) {
     ASSERT_NE(found, bytes.end());
     support::forge(bytes, static_cast<std::size_t>(found - bytes.begin()));
     support::write_file(path + ".new", bytes);
-    std::filesystem::rename(path + ".new", path);
+    support::replace_file(path + ".new", path);
 
     EXPECT_TRUE(
         is_ok(thin_dlc_view(Container::open(path, {.max_copied_bytes = options.max_copied_bytes}).value(), kSoc57)))

@@ -1,7 +1,6 @@
 // Loads of each kind of file. load_threads_test.cc shows how they are stopped, and lists.
 #include "fatctx/load.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "mapping/unique_fd.h"
 #include "runtime/dlc_model.h"
 #include "runtime/small_model.h"
+#include "support/descriptors.h"
 
 namespace fatctx {
 namespace load_test {
@@ -107,8 +107,8 @@ TEST_F(LoadContext, ComesByEveryWayThatAContainerHas) {
   const std::weak_ptr<const support::Bytes> owner = owned;
   const ByteView bytes = *owned;
 
-  mapping::UniqueFd whole(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  mapping::UniqueFd part(::open(package_path.c_str(), O_RDONLY | O_CLOEXEC));
+  mapping::UniqueFd whole = support::open_descriptor(path_);
+  mapping::UniqueFd part = support::open_descriptor(package_path);
   const std::string fd_name = "fd " + std::to_string(whole.get());
   auto by_descriptor = load(Source::of_descriptor(whole.get()), options);
   auto by_part = load(Source::of_descriptor(part.get(), {.offset = 8192, .size = file.size()}), options);

@@ -1,14 +1,11 @@
 // Cancelled loads, and lists of loads. Run under ThreadSanitizer as well (preset tsan).
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +20,9 @@
 
 #include "runtime/open/registry.h"
 #include "runtime/small_model.h"
+#include "support/aligned_memory.h"
+#include "support/descriptors.h"
+#include "support/temp_dir.h"
 
 namespace fatctx {
 namespace load_threads_test {
@@ -40,7 +40,7 @@ class StalledProvider final : public MappingProvider {
     changed_.notify_all();
     changed_.wait(lock, [&] { return open_; });
     auto* bytes = static_cast<std::byte*>(std::malloc(size));
-    if (::pread(descriptor, bytes, size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) std::abort();
+    if (!support::read_descriptor(descriptor, bytes, size, offset)) std::abort();
     ++live_;
     return ByteView(bytes, size);
   }
@@ -214,7 +214,7 @@ class AbortingAllocator final : public ViewAllocator {
     signal_.cancel();
     std::this_thread::sleep_for(50ms);  // so that the caller has left the load
     return Block{
-        .data = static_cast<std::byte*>(std::aligned_alloc(alignment, (size_bytes / alignment + 1) * alignment)),
+        .data = static_cast<std::byte*>(support::aligned_memory(alignment, (size_bytes / alignment + 1) * alignment)),
         .size_bytes = size_bytes};
   }
   Status filled(const Block&) override {
@@ -222,7 +222,7 @@ class AbortingAllocator final : public ViewAllocator {
     return Done{};
   }
   void release(const Block& block) noexcept override {
-    std::free(block.data);
+    support::free_aligned(block.data);
     ++released;
   }
   std::atomic<int> filled_blocks{0};
@@ -247,13 +247,7 @@ TEST_F(LoadThreads, AThreadThatNobodyWaitsForEndsAtTheNextStep) {
 }
 
 TEST_F(LoadThreads, BorrowedBytesAreLetGoBeforeTheLoadReturns) {
-  std::vector<std::byte> file;
-  {
-    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    file.resize(std::filesystem::file_size(path_));
-    ASSERT_EQ(::pread(descriptor, file.data(), file.size(), 0), static_cast<ssize_t>(file.size()));
-    ::close(descriptor);
-  }
+  const support::Bytes file = support::read_file(path_);
   LoadSignal signal;
   const auto allocator = std::make_shared<AbortingAllocator>(signal);
   LoadOptions options = for_aarch64();

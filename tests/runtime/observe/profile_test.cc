@@ -38,7 +38,11 @@ class ProfileOfALoad : public ::testing::Test {
   }
 
   const testing::Folder folder_;
+#ifdef _WIN32
+  const std::string path_ = folder_ / "m, small.fatctx";  // no name has quotes there
+#else
   const std::string path_ = folder_ / "m, \"small\".fatctx";
+#endif
 };
 
 TEST_F(ProfileOfALoad, IsOffUntilItIsSwitchedOn) {

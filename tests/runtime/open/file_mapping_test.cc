@@ -16,6 +16,7 @@
 #include "mapping/os_file.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/small_model.h"
+#include "support/descriptors.h"
 #include "support/opened.h"
 
 namespace fatctx {
@@ -95,7 +96,7 @@ class FakeProvider final : public MappingProvider {
     if (!available) return Error{ErrorCode::kUnsupported, "this machine cannot map files"};
     if (exhausted) return Error{ErrorCode::kNoResource, "no address space is left"};
     std::vector<std::byte> bytes(size);
-    if (::pread(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) {
+    if (!support::read_descriptor(descriptor, bytes.data(), bytes.size(), offset)) {
       return Error{ErrorCode::kIo, "short"};
     }
     const std::lock_guard lock(mutex_);

@@ -20,8 +20,10 @@
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
 #include "support/child_process.h"
+#include "support/descriptors.h"
 #include "support/mapped_file.h"
 #include "support/opened.h"
+#include "support/process_files.h"
 #include "support/recipe_file.h"
 #include "support/sliced_container.h"
 
@@ -46,11 +48,6 @@ class ComposedView : public testing::ChipModel {
       if (record.name == name) return record;
     }
     return {};
-  }
-  [[nodiscard]] static std::size_t open_descriptors() {
-    std::size_t count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) count += entry.exists() ? 1U : 1U;
-    return count;
   }
 };
 
@@ -100,7 +97,7 @@ TEST_F(ComposedView, WhatFitsThePagesOfTheFileIsMappedAndOnlyTheRestIsBuilt) {
 
 TEST_F(ComposedView, IsBuiltOnceForTheProcessAndFreedWithTheLastView) {
   const std::size_t chip = mixed();
-  const std::size_t descriptors = open_descriptors();
+  const std::size_t descriptors = support::open_descriptors();
   {
     const Container container = open();
     std::optional<RecordView> first = container.acquire(name(chip)).value();
@@ -119,7 +116,7 @@ TEST_F(ComposedView, IsBuiltOnceForTheProcessAndFreedWithTheLastView) {
     EXPECT_FALSE(live_composed(*mapped_of(container), container.find(name(chip)).value().id));
     EXPECT_EQ(container_metrics(container).composed_bytes, 0U);
   }
-  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(support::open_descriptors(), descriptors);
 }
 
 TEST_F(ComposedView, NobodyCanWriteToWhatWasBuilt) {
@@ -288,8 +285,9 @@ class ReadingProvider final : public MappingProvider {
   std::string_view name() const noexcept override { return "a provider"; }
   Result<ByteView> map(int descriptor, std::uint64_t offset, std::uint64_t size) override {
     memory_.resize(static_cast<std::size_t>(size));
-    const auto got = ::pread(descriptor, memory_.data(), memory_.size(), static_cast<off_t>(offset));
-    if (got != static_cast<ssize_t>(size)) return Error{ErrorCode::kIo, "short read"};
+    if (!support::read_descriptor(descriptor, memory_.data(), memory_.size(), offset)) {
+      return Error{ErrorCode::kIo, "short read"};
+    }
     return ByteView(memory_);
   }
   void unmap(ByteView) noexcept override {}

@@ -18,6 +18,7 @@
 #include "support/child_process.h"
 #include "support/mapped_file.h"
 #include "support/opened.h"
+#include "support/process_files.h"
 
 namespace fatctx {
 namespace stitched_view_test {
@@ -37,13 +38,7 @@ class StitchedView : public testing::SlicedModel {
     const RecordInfo& record = *toc.find(id(container, name));
     return pieced_view(container, record, container::pieces_of(toc, record), host);
   }
-  static std::uint64_t mapped_lines() {
-    std::ifstream maps("/proc/self/maps");
-    std::uint64_t lines = 0;
-    for (std::string line; std::getline(maps, line);)
-      lines += line.find("sliced.fatctx") != std::string::npos ? 1U : 0U;
-    return lines;
-  }
+  static std::uint64_t mapped_lines() { return support::maps_of("sliced.fatctx"); }
 };
 
 TEST_F(StitchedView, ShowsTheBytesOfTheRecordWithoutACopy) {

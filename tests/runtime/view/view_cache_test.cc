@@ -355,7 +355,7 @@ TEST_F(ViewCacheFiles, AboveTheLimitWhatWasUsedLongestAgoGoes) {
   for (const std::size_t chip : chips) {
     const Container container = open(cached());
     const RecordView view = container.acquire(name(chip)).value();
-    names.push_back(std::filesystem::path(metrics_of(container, name(chip)).cache_file).filename());
+    names.push_back(std::filesystem::path(metrics_of(container, name(chip)).cache_file).filename().string());
     sizes.push_back(view.cached_bytes() + 96);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the times of files have a coarse resolution
   }

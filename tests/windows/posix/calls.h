@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <process.h>
 #include <sys/stat.h>
+#include <sys/utime.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,7 +29,11 @@ constexpr int MAP_SHARED = 1;
 constexpr int MAP_PRIVATE = 2;
 constexpr int MAP_ANONYMOUS = 4;
 constexpr int MAP_NORESERVE = 8;
+constexpr int MFD_CLOEXEC = 1;
 constexpr int MS_RDONLY = 1;
+constexpr int MS_REMOUNT = 32;
+constexpr int MS_REC = 16384;
+constexpr int MS_PRIVATE = 1 << 18;
 constexpr int CLONE_NEWNS = 1;
 constexpr int CLONE_NEWUSER = 2;
 constexpr int POSIX_FADV_DONTNEED = 0;
@@ -41,6 +46,7 @@ constexpr int SIGALRM = 14;
 constexpr int SIGBUS = 10;
 constexpr int SIGXFSZ = 25;
 constexpr int _SC_PAGESIZE = 0;
+constexpr int _SC_THREAD_STACK_MIN = 1;
 constexpr int ITIMER_REAL = 0;
 constexpr int RTLD_NOW = 0;
 constexpr int RTLD_LOCAL = 0;
@@ -48,6 +54,7 @@ constexpr int RTLD_NOLOAD = 0;
 inline void* const MAP_FAILED = reinterpret_cast<void*>(~std::uintptr_t{0});
 
 using rlim_t = unsigned long long;
+using suseconds_t = long;
 struct rlimit {
   rlim_t rlim_cur;
   rlim_t rlim_max;
@@ -99,8 +106,10 @@ inline int mkdir(const char* path, unsigned /*mode*/) noexcept { return ::_mkdir
 inline int chown(const char* /*path*/, unsigned /*user*/, unsigned /*group*/) noexcept { return fails(); }
 inline int setresuid(unsigned, unsigned, unsigned) noexcept { return fails(); }
 inline int setresgid(unsigned, unsigned, unsigned) noexcept { return fails(); }
-inline int utimensat(int /*folder*/, const char* /*path*/, const struct timespec* /*times*/, int /*flags*/) noexcept {
-  return fails();
+// In whole seconds.
+inline int utimensat(int /*folder*/, const char* path, const struct timespec* times, int /*flags*/) noexcept {
+  __utimbuf64 both = {times[0].tv_sec, times[1].tv_sec};
+  return ::_utime64(path, &both);
 }
 inline int pipe(int* ends) noexcept { return ::_pipe(ends, 4096, _O_BINARY); }
 inline long sysconf(int /*name*/) noexcept { return 4096; }
