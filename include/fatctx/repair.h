@@ -43,8 +43,8 @@ struct RepairOptions {
 
 // A range of the file that was damaged and is whole again.
 struct RestoredRange {
-  // "prologue copy 0", "slot A1", "header padding", "padding", "toc copy 1", "leaf hashes of record 5 "weights"", "payload of
-  // record 5 "weights"", "the end of the file"
+  // "prologue copy 0", "slot A1", "header padding", "padding", "toc copy 1", "leaf hashes of record 5 "weights"",
+  // "payload of record 5 "weights"", "the end of the file"
   std::string what;
   ByteRange range;  // in the file
 };
