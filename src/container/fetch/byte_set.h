@@ -16,7 +16,7 @@ class ByteSet {
   void remove(ByteRange range);
 
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
-  [[nodiscard]] std::size_t count() const noexcept { return ends_.size(); }  // of ranges
+  [[nodiscard]] std::size_t range_count() const noexcept { return ends_.size(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool contains(std::uint64_t offset) const noexcept;
   [[nodiscard]] std::vector<ByteRange> ranges() const;

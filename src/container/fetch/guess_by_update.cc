@@ -14,7 +14,8 @@ namespace fatctx::container {
 namespace {
 
 constexpr std::size_t kGuessedAtOnce = std::size_t{1} << 20;
-constexpr std::size_t kMostPlaces = std::size_t{1} << 18;  // of unknown bytes; honest updates have some thousand
+// Limits the memory for ranges of unknown bytes. Updates of real files leave a few thousand.
+constexpr std::size_t kMostPlaces = std::size_t{1} << 18;
 
 // One of the old files that an update names.
 struct Old {
@@ -88,7 +89,7 @@ class UpdateGuesser {
         unknown_.add({range.offset - step.offset + step.target, range.size});
       }
     }
-    if (unknown_.count() <= kMostPlaces) return Done{};
+    if (unknown_.range_count() <= kMostPlaces) return Done{};
     return Error{ErrorCode::kLimitExceeded, fmt::format("{}: bytes are missing in more than {} places of what it makes",
                                                         update_.path(), kMostPlaces)};
   }
@@ -122,8 +123,8 @@ class UpdateGuesser {
 Status guess_by_update(UpdateFile& update, const std::vector<Seed>& seeds, mapping::OsFile& file, WantedLeaves& wanted,
                        WorkProgress& progress, const std::atomic<bool>* cancel) {
   UpdateGuesser guesser(update, wanted, progress);
+  FATCTX_TRY(update.check(cancel));  // before old files are read
   FATCTX_TRY(guesser.find_olds(seeds, cancel));
-  FATCTX_TRY(update.check(cancel));
   return guesser.run(file);
 }
 

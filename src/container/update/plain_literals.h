@@ -36,7 +36,7 @@ class PlainLiterals {
  private:
   static constexpr unsigned kWindowLog2 = 20;
   static constexpr unsigned kPlacesLog2 = 16;
-  static constexpr unsigned kKeyBytes = 6;  // of the last bytes, which are looked up
+  static constexpr unsigned kKeyBytes = 6;  // the table of places is keyed by the last six bytes
   static constexpr unsigned kMostEqual = 16;
   static constexpr unsigned kMostMisses = 15;
   static constexpr unsigned kFewMisses = 2;  // up to here, a byte that differs is like the expected one
