@@ -35,12 +35,17 @@ struct UpdateReport {
   std::uint64_t filled_bytes = 0;   // runs of one byte
   std::uint64_t literal_bytes = 0;  // before their compression
   std::uint64_t hash_bytes = 0;     // leaf hashes, which follow from the payload and are not in the update
+  bool for_partial = false;         // it also makes a part of NEW from a part of OLD; then it holds the leaf hashes
 };
 
 struct MakeUpdateOptions {
-  bool overwrite = false;     // replace the update if it exists
+  bool overwrite = false;  // replace the update if it exists
+  // Serves devices with a part of OLD, too: see apply_update(). Costs the leaf hashes of NEW, 1/4096 of its size and
+  // three times that with SHA-256, and copies less: what records need comes only from what the records of the same
+  // names need.
+  bool for_partial = false;
   std::uint32_t threads = 0;  // 0: the number of processors, at most 8; the update is the same for any number
-  Progress progress = {};     // called in each pass: the checks, the index of OLD, the search in NEW
+  Progress progress = {};     // called in each pass: the checks, the search
   const std::atomic<bool>* cancel = nullptr;  // true: stop with `cancelled`
 };
 
@@ -49,11 +54,12 @@ struct MakeUpdateOptions {
 // are not present are not used. The update appears whole or not at all.
 //
 // Memory: at most 0.36 bytes for each byte of `old` and for each byte that is new, 6 MiB a thread, and 48 MiB. Time:
-// linear in the sizes.
+// linear in the sizes; `for_partial` reads OLD once for each set of records that share bytes of NEW.
 //
 // Errors: invalid_argument (no `old`, too many, the same one twice, or the same as `newer`), not_present (`newer` is
 //         partial), checksum_mismatch (one of them is damaged), trailing_data (`newer` ends in an append that was not
-//         committed), limit_exceeded (`newer` would be refused for its size, see apply_update()), exists, changed (one
+//         committed), limit_exceeded (`newer` would be refused for its size, see apply_update(); or, for partial files,
+//         its records share bytes in more than 4,096 ways), exists, changed (one
 //         of them was written to meanwhile), cancelled, no_space, io; those of opening a container.
 [[nodiscard]] Result<UpdateReport> make_update(std::span<const std::string> old, const std::string& newer,
                                                const std::string& target, const MakeUpdateOptions& options = {});
@@ -81,20 +87,26 @@ struct ApplyReport {
   std::string path;                 // NEW
   UpdateReport update;              // the update, and where the bytes came from; `old` has the paths that were used
   bool signature_verified = false;  // as OpenReport::signature_verified
+  std::uint64_t absent_bytes = 0;   // of NEW; 0 if it is whole
+  std::vector<std::string> records = {};  // of a partial NEW: the names of those that are whole
 };
 
 // Makes NEW at `target` from the containers at the paths `old`, in any order; more than the update needs do no harm.
 // Checks the whole update and the names of the old files before it writes anything. Writes beside `target`, checks the
 // hash of every part and every leaf of NEW, and publishes by rename. A crash leaves the old files and `target` as they
-// were. `old` may be partial containers if they have all bytes that the update copies.
+// were.
+//
+// `old` may be partial containers. If they have all bytes that the update copies, the whole of NEW comes out. If not,
+// and the update was made for partial files, a partial NEW comes out: every record is whole whose namesake is whole in
+// the old files, and every leaf that is there matches its hash.
 //
 // Memory: at most 64 MiB, and the tables of contents. Time: linear in the size of NEW.
 //
 // Errors: changed (none of `old` is a file that the update needs; or one was written to meanwhile), not_present (bytes
-//         that are needed; names the record), checksum_mismatch (the update, an old file or NEW is damaged), malformed
-//         and others of read_update(), limit_exceeded, signature_missing, signature_bad, rollback, exists, locked,
-//         not_regular_file, cancelled, commit_unknown, no_space, io; those of opening a container. Except for
-//         commit_unknown, `target` is unchanged.
+//         that are needed; names the record, of OLD or of NEW), checksum_mismatch (the update, an old file or NEW is
+//         damaged), malformed and others of read_update(), limit_exceeded, signature_missing, signature_bad, rollback,
+//         exists, locked, not_regular_file, cancelled, commit_unknown, no_space, io; those of opening a container.
+//         Except for commit_unknown, `target` is unchanged.
 [[nodiscard]] Result<ApplyReport> apply_update(const std::string& update, std::span<const std::string> old,
                                                const std::string& target, const ApplyUpdateOptions& options = {});
 

@@ -44,6 +44,8 @@ void bind_reports(nb::module_& module) {
       .def_ro("filled_bytes", &UpdateReport::filled_bytes, "Bytes of the new file that repeat one byte.")
       .def_ro("literal_bytes", &UpdateReport::literal_bytes, "Bytes that the update holds, before compression.")
       .def_ro("hash_bytes", &UpdateReport::hash_bytes, "Leaf hashes, which are made of the payload.")
+      .def_ro("for_partial", &UpdateReport::for_partial,
+              "Whether it makes a part of the new file from a part of old ones.")
       .def("__repr__", [](const UpdateReport& self) {
         return fmt::format("<fatctx.UpdateReport {} bytes for a file of {}>", self.update_bytes, self.made.file_size);
       });
@@ -53,6 +55,8 @@ void bind_reports(nb::module_& module) {
           "Path of the new file.")
       .def_ro("update", &ApplyReport::update, "The update, with the paths of the files that were used.")
       .def_ro("signature_verified", &ApplyReport::signature_verified)
+      .def_ro("absent_bytes", &ApplyReport::absent_bytes, "Bytes that the new file lacks; 0 if it is whole.")
+      .def_ro("records", &ApplyReport::records, "Of a partial new file: the names of the records that are whole.")
       .def("__repr__", [](const ApplyReport& self) {
         return fmt::format("<fatctx.ApplyReport generation {} of {}>", self.update.made.generation,
                            self.update.made.uuid);
@@ -86,38 +90,45 @@ void bind_update(nb::module_& module) {
   bind_reports(module);
   module.def(
       "make_update",
-      [](const nb::iterable& old, nb::handle new_file, nb::handle target, bool overwrite, std::uint32_t threads,
-         nb::object progress) {
+      [](const nb::iterable& old, nb::handle new_file, nb::handle target, bool overwrite, bool for_partial,
+         std::uint32_t threads, nb::object progress) {
         const std::vector<std::string> olds = paths_from(old);
         const std::string newer = path_from(new_file);
         const std::string path = path_from(target);
         ProgressCall call(std::move(progress));
-        const auto options = make_options<MakeUpdateOptions>(overwrite, threads, call);
+        auto options = make_options<MakeUpdateOptions>(overwrite, threads, call);
+        options.for_partial = for_partial;
         return call.run([&] { return make_update(olds, newer, path, options); });
       },
       nb::arg("old"), nb::arg("new"), nb::arg("target"), nb::kw_only(), nb::arg("overwrite") = false,
-      nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::arg("for_partial") = false, nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
       nb::sig("def make_update(old: typing.Iterable[str | bytes | os.PathLike], new: str | bytes | os.PathLike, "
-              "target: str | bytes | os.PathLike, *, overwrite: bool = False, threads: int = 0, progress: "
-              "typing.Callable[[int, int], object] | None = None) -> UpdateReport"),
+              "target: str | bytes | os.PathLike, *, overwrite: bool = False, for_partial: bool = False, threads: int "
+              "= 0, progress: typing.Callable[[int, int], object] | None = None) -> UpdateReport"),
       "Writes an update that makes the container `new` from the containers `old`, 1 to 16 of them: copies of bytes at\n"
       "any offset, and what changed. It checks every leaf of all of them first. The update appears whole or not at "
       "all.\n\n"
-      "progress: progress(done_bytes, total_bytes) of each pass: the checks, the index, the search.\n"
+      "for_partial: serve devices with a part of the old files, too: apply_update() makes the same part of the new "
+      "one.\n"
+      "Costs the leaf hashes, 1/4096 of its size, three times that with SHA-256, and copies less.\n"
+      "progress: progress(done_bytes, total_bytes) of each pass: the checks, the search.\n"
       "Raises InvalidArgument, NotPresent (`new` is partial), ChecksumMismatch (one is damaged), Exists, Changed,\n"
       "LimitExceeded, NoSpace, Io, and what open() raises.");
   module.def(
       "measure_update",
-      [](const nb::iterable& old, nb::handle new_file, std::uint32_t threads, nb::object progress) {
+      [](const nb::iterable& old, nb::handle new_file, bool for_partial, std::uint32_t threads, nb::object progress) {
         const std::vector<std::string> olds = paths_from(old);
         const std::string newer = path_from(new_file);
         ProgressCall call(std::move(progress));
-        const auto options = make_options<MakeUpdateOptions>(false, threads, call);
+        auto options = make_options<MakeUpdateOptions>(false, threads, call);
+        options.for_partial = for_partial;
         return call.run([&] { return measure_update(olds, newer, options); });
       },
-      nb::arg("old"), nb::arg("new"), nb::kw_only(), nb::arg("threads") = 0, nb::arg("progress") = nb::none(),
+      nb::arg("old"), nb::arg("new"), nb::kw_only(), nb::arg("for_partial") = false, nb::arg("threads") = 0,
+      nb::arg("progress") = nb::none(),
       nb::sig("def measure_update(old: typing.Iterable[str | bytes | os.PathLike], new: str | bytes | os.PathLike, *, "
-              "threads: int = 0, progress: typing.Callable[[int, int], object] | None = None) -> UpdateReport"),
+              "for_partial: bool = False, threads: int = 0, progress: typing.Callable[[int, int], object] | None = "
+              "None) -> UpdateReport"),
       "Does what make_update() does, and writes nothing.");
   module.def(
       "read_update",
@@ -151,7 +162,9 @@ void bind_update(nb::module_& module) {
               "| None = None, minimum_generation: int = 0, max_made_bytes: int = 0, progress: "
               "typing.Callable[[int, int], object] | None = None) -> ApplyReport"),
       "Makes the new container at `target`, bit for bit, from the old ones, in any order. Checks the update before it\n"
-      "writes, and every leaf of the new file before it publishes it by rename.\n\n"
+      "writes, and every leaf of the new file before it publishes it by rename. Of partial old files an update that "
+      "was\n"
+      "made for partial files makes a partial new one, with the records that they have.\n\n"
       "trusted_keys, minimum_generation: as of open(), for the new file.\n"
       "max_made_bytes: most bytes of it; 0: 64 MiB, and 16 times those of the old files and the update.\n"
       "progress: progress(done_bytes, total_bytes): as bytes are written, then as they are checked.\n"

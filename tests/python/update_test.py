@@ -31,6 +31,15 @@ def test_the_new_file_comes_out(versions):
     assert read.old[0].generation == 1 and read.copies == 0 and "bytes for a file of" in repr(read)
 
 
+def test_an_update_for_partial_files_holds_the_leaf_hashes(versions):
+    made = fatctx.make_update([versions / "old"], versions / "new", versions / "update", for_partial=True)
+    assert made.for_partial and made.hash_bytes == 0 and fatctx.read_update(versions / "update").for_partial
+    assert fatctx.measure_update([versions / "old"], versions / "new", for_partial=True).update_bytes == made.update_bytes
+    applied = fatctx.apply_update(versions / "update", [versions / "old"], versions / "out")
+    assert applied.absent_bytes == 0 and applied.records == []
+    assert (versions / "out").read_bytes() == (versions / "new").read_bytes()
+
+
 def test_a_fetch_uses_what_an_update_made(versions):
     fatctx.make_update([versions / "old"], versions / "new", versions / "update")
     fatctx.apply_update(versions / "update", [versions / "old"], versions / "made")

@@ -94,6 +94,20 @@ def test_a_device_with_its_part_of_the_old_file_gets_its_part_of_the_new_one(upd
     assert (tmp_path / "got.bin").read_bytes() == (tmp_path / "new.bin").read_bytes()
 
 
+def test_a_device_gets_its_part_without_a_source(updates, tmp_path):
+    made = updates["transformer", 4]
+    fatctx("delta", made.old, made.new, "-o", tmp_path / "update", "--for-partial")
+    assert (tmp_path / "update").stat().st_size < made.size + made.new.stat().st_size / 4000, "only the leaf hashes are more"
+    fatctx("fetch", made.old, "--device", "SM8650", "-o", tmp_path / "part")
+    said = json.loads(fatctx("apply", tmp_path / "update", "--from", tmp_path / "part", "-o", tmp_path / "got", "--json"))
+    assert said["absent_bytes"] > 0
+    candidates = json.loads(fatctx("select", tmp_path / "got", "--device", "SM8650", "--json"))["candidates"]
+    record, = (one["record"] for one in candidates if one["chosen"])
+    for container, out in ((tmp_path / "got", "got.bin"), (made.new, "new.bin")):
+        fatctx("extract", container, record, "-o", tmp_path / out)
+    assert (tmp_path / "got.bin").read_bytes() == (tmp_path / "new.bin").read_bytes()
+
+
 def test_a_block_index_serves_a_device_without_an_update(updates, tmp_path):
     made = updates["transformer", 1]
     os.link(made.new, tmp_path / "new.fatctx")

@@ -36,17 +36,19 @@ class SaidBytes final : public container::sharing::RecordBytes {
 // Returns an update with these steps, from one old file. `bytes` are those of NEW, for its literals and hashes.
 inline Bytes forged_update(const container::ContainerName& made, const Bytes& bytes,
                            const container::ContainerName& old_name, Bytes old_bytes,
-                           std::span<const container::UpdateStep> steps) {
+                           std::span<const container::UpdateStep> steps, std::uint32_t flags = 0) {
   const SaidBytes said(bytes, made.size);
   const SaidBytes old(std::move(old_bytes), std::uint64_t{1} << 46);
   const std::vector<const container::sharing::RecordBytes*> sources = {&said, &old};
-  container::PartEncoder encoder(sources);
+  const std::uint64_t old_size = old.size();
+  const auto groups = container::PartGroups::whole(made.size, std::span(&old_size, 1));
+  container::PartEncoder encoder(sources, groups);
   Bytes file;
   const auto put = [&](const auto& value) {
     const auto view = std::as_bytes(std::span(&value, 1));
     file.insert(file.end(), view.begin(), view.end());
   };
-  put(container::UpdateHeader{container::kUpdateMagic, container::kUpdateVersion, std::uint16_t{1}, 0U, made});
+  put(container::UpdateHeader{container::kUpdateMagic, container::kUpdateVersion, std::uint16_t{1}, flags, made});
   put(old_name);
   container::DiskHash before = container::hash128(file).bytes;
   put(before);

@@ -56,12 +56,23 @@ Result<ExitCode> run_apply(const ApplyFlags& flags) {
     Json json = update_json("fatctx.apply/1", report.update);
     json.add("file", report.path);
     json.add("signature_verified", report.signature_verified);
+    json.add("absent_bytes", report.absent_bytes);
+    if (report.absent_bytes != 0) json.add("records", report.records);
     print_result(json_text(json));
     return ExitCode::kOk;
   }
+  const std::uint64_t whole = report.update.made.file_size;
   std::string text =
-      fmt::format("{}: {}, {}\n", escaped(report.path), size_text(report.update.made.file_size),
+      fmt::format("{}: {}, {}\n", escaped(report.path),
+                  report.absent_bytes == 0
+                      ? size_text(whole)
+                      : fmt::format("a part, {} of {}", size_text(whole - report.absent_bytes), size_text(whole)),
                   report.signature_verified ? "every leaf checked, signature verified" : "every leaf checked");
+  if (report.absent_bytes != 0) {
+    Block block;
+    block.add("whole", escaped(fmt::format("{}", fmt::join(report.records, ", "))));
+    text += block.text();
+  }
   text += containers_text(report.update) + steps_text(report.update);
   print_result(text);
   return ExitCode::kOk;

@@ -26,6 +26,7 @@ struct DeltaFlags {
   std::uint32_t threads = 0;
   bool force = false;
   bool dry_run = false;
+  bool for_partial = false;
   bool json = false;
 };
 
@@ -44,8 +45,11 @@ Result<UpdateReport> delta(const DeltaFlags& flags) {
   if (!flags.dry_run) FATCTX_TRY(check_is_free(flags.output, flags.force));
   ProgressLine line("delta");
   const Interrupt interrupt;
-  const MakeUpdateOptions options{
-      .overwrite = flags.force, .threads = flags.threads, .progress = line.callback(), .cancel = interrupt.flag()};
+  const MakeUpdateOptions options{.overwrite = flags.force,
+                                  .for_partial = flags.for_partial,
+                                  .threads = flags.threads,
+                                  .progress = line.callback(),
+                                  .cancel = interrupt.flag()};
   const std::vector<std::string> old(flags.files.begin(), flags.files.end() - 1);
   return flags.dry_run ? measure_update(old, flags.files.back(), options)
                        : make_update(old, flags.files.back(), flags.output, options);
@@ -81,6 +85,7 @@ void add_delta(CLI::App& app, Outcome& outcome) {
                                 .more = "docs/cli/fetch.md, docs/update_format.md"});
   command->add_option("FILES", flags->files, "The old containers that a device has, and the new one last")->required();
   command->add_option("-o,--output", flags->output, "The update to write")->type_name("UPDATE");
+  command->add_flag("--for-partial", flags->for_partial, "Serve devices that have a part of OLD, too: larger");
   command->add_flag("--force", flags->force, "Replace UPDATE if it exists");
   command->add_flag("--dry-run", flags->dry_run, "Only say how large the update would be");
   add_threads(*command, flags->threads, "search for equal bytes");

@@ -65,7 +65,8 @@ Json update_json(std::string_view schema, const UpdateReport& report) {
           {"copied_bytes", report.copied_bytes},
           {"filled_bytes", report.filled_bytes},
           {"literal_bytes", report.literal_bytes},
-          {"hash_bytes", report.hash_bytes}};
+          {"hash_bytes", report.hash_bytes},
+          {"for_partial", report.for_partial}};
 }
 
 }  // namespace fatctx::tools

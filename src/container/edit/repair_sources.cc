@@ -10,8 +10,8 @@
 
 #include "container/check/leaf_parts.h"
 #include "container/edit/restored_file.h"
-#include "container/fetch/byte_set.h"
 #include "container/fetch/seed_leaves.h"
+#include "container/format/byte_set.h"
 #include "container/format/copy_out.h"
 #include "container/read/stored_rows.h"
 

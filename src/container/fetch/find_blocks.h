@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "container/fetch/byte_set.h"
+#include "container/format/byte_set.h"
 #include "container/sharing/work_progress.h"
 #include "container/update/block_index.h"
 #include "fatctx/base/bytes.h"

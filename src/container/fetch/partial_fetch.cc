@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "container/check/leaf_parts.h"
+#include "container/check/needed_records.h"
 #include "container/fetch/find_blocks.h"
 #include "container/fetch/guess_by_update.h"
 #include "container/format/copy_out.h"
@@ -28,30 +29,6 @@ constexpr std::uint64_t kMostFirstBytes = std::uint64_t{64} << 20U;
 bool same_generation(const Header& a, const Header& b) {
   return a.uuid == b.uuid && a.generation == b.generation && a.toc_hash == b.toc_hash && a.toc_offset == b.toc_offset &&
          a.toc_size == b.toc_size && a.committed_end == b.committed_end && a.sealed == b.sealed;
-}
-
-std::set<std::uint32_t> with_description(const Toc& toc, const std::vector<std::uint32_t>& ids) {
-  std::set<std::uint32_t> all(ids.begin(), ids.end());
-  for (const RecordInfo& record : toc.records) {
-    if (record.type == RecordType::kDescription) all.insert(record.id);
-  }
-  return all;
-}
-
-// Returns the records with those that they need, ascending.
-std::set<std::uint32_t> with_what_they_need(const Toc& toc, const std::vector<std::uint32_t>& ids) {
-  std::set<std::uint32_t> all = with_description(toc, ids);
-  for (const Reference& reference : toc.references) {
-    if (reference.kind == ReferenceKind::kWeights && all.contains(reference.from_record)) {
-      all.insert(reference.to_record);
-    }
-  }
-  for (const Reference& reference : toc.references) {
-    if (reference.kind == ReferenceKind::kTensorTable && all.contains(reference.to_record)) {
-      all.insert(reference.from_record);
-    }
-  }
-  return all;
 }
 
 }  // namespace

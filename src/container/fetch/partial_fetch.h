@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "container/fetch/byte_set.h"
 #include "container/fetch/seed_leaves.h"
 #include "container/fetch/wanted_leaves.h"
+#include "container/format/byte_set.h"
 #include "container/read/open.h"
 #include "container/read/trust.h"
 #include "container/update/block_index.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "container/fetch/byte_set.h"
+#include "container/format/byte_set.h"
 #include "fatctx/repair_source.h"
 #include "mapping/os_file.h"
 #include "mapping/read_only_file.h"

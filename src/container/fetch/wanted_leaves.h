@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "container/fetch/byte_set.h"
+#include "container/format/byte_set.h"
 #include "container/read/leaves.h"
 #include "mapping/os_file.h"
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "container/update/container_file.h"
 #include "container/update/follow_steps.h"
 #include "container/update/made_file.h"
+#include "container/update/part_of_new.h"
+#include "container/update/unknown_bytes.h"
 #include "container/update/update_file.h"
 #include "container/update/update_format.h"
 #include "fatctx/update.h"
@@ -60,10 +64,17 @@ class UpdateApplier {
 
   Result<ApplyReport> apply(mapping::PendingFile& pending) {
     report_.update.path = update_.path();
+    report_.update.for_partial = update_.for_partial();
     report_.update.update_bytes = update_.size();
     report_.update.made = container_of(update_.made());
     FATCTX_TRY(pending.file().allocate(update_.made().size));
-    FATCTX_TRY(make(pending.file()));
+    auto made = make(pending.file());
+    const bool lacks = !made.ok() && made.error().code == ErrorCode::kNotPresent;
+    if (lacks && update_.for_partial()) {
+      FATCTX_TRY(find_absent());
+      made = make(pending.file());
+    }
+    if (!made.ok()) return lacks && !unknown_ ? for_all_of_old(std::move(made).error()) : std::move(made).error();
     FATCTX_ASSIGN(const bool sealed, check_made(pending.file()));
     FATCTX_TRY(pending.publish(sealed));
     return std::move(report_);
@@ -83,18 +94,42 @@ class UpdateApplier {
                                                   found.empty() ? std::string("no such file was named") : found)};
   }
 
+  Error for_all_of_old(Error error) const {
+    error.message += fmt::format(
+        ". {} needs all of OLD; an update of `fatctx delta --for-partial` makes a part of the new file, and so does "
+        "`fatctx fetch SOURCE --from OLD`",
+        update_.path());
+    return error;
+  }
+
+  // From here on, only the part of NEW is made whose bytes are here.
+  Status find_absent() {
+    std::vector<ByteSet> absent;
+    for (const ContainerFile& old : olds_) {
+      FATCTX_ASSIGN(ByteSet lacking, absent_bytes_of(*old.file, old.opened.toc, [this] { return go_on(); }));
+      absent.push_back(std::move(lacking));
+    }
+    unknown_.emplace(std::move(absent), update_.path());
+    return Done{};
+  }
+
+  // Begins anew if it is called again. Bytes of NEW whose source is absent come out as zeros or wrong.
   Status make(mapping::OsFile& file) {
     progress_.begin(update_.made().size);
+    update_.rewind();
+    report_.update.copies = report_.update.copied_bytes = report_.update.filled_bytes = 0;
+    report_.update.literal_bytes = 0;
     read_.assign(olds_.size(), {});
     return follow_steps(update_, file,
                         {.read_old = [this](std::size_t old, std::uint64_t offset,
                                             std::span<std::byte> out) { return read_old(old, offset, out); },
                          .step = [this](const DecodedStep& decoded) -> Status {
                            count(decoded.step);
-                           return Done{};
+                           return unknown_ ? unknown_->note(decoded) : Status(Done{});
                          },
                          .part = [this](const StoredPart& part, const Hash128& made) -> Status {
-                           if (made.bytes != part.part.made_hash) return why_differs(part.made);
+                           const bool known = !unknown_ || unknown_->within(part.made).empty();
+                           if (known && made.bytes != part.part.made_hash) return why_differs(part.made);
                            read_.assign(olds_.size(), {});
                            return progress_.add(part.made.size);
                          }});
@@ -157,16 +192,33 @@ class UpdateApplier {
     std::uint64_t payload = 0;
     for (const Segment& segment : container.toc.segments) payload += segment.holds_payload() ? segment.size : 0;
     progress_.begin(payload);
-    auto written = write_leaf_hashes(file, container.toc, [this](std::uint64_t size) -> Status {
-      if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-        return Error{ErrorCode::kCancelled, "cancelled"};
-      }
-      return progress_.add(size);
-    });
-    if (!written.ok()) return in_context(std::move(written).error(), update_.path());
-    report_.update.hash_bytes = written.value();
+    auto checked = unknown_ ? keep_known(file, container.toc) : make_leaf_hashes(file, container.toc);
+    if (!checked.ok()) return in_context(std::move(checked).error(), update_.path());
     report_.signature_verified = container.toc.authenticated;
     return container.header.sealed;
+  }
+
+  Status go_on() const {
+    if (options_.cancel == nullptr || !options_.cancel->load(std::memory_order_relaxed)) return Done{};
+    return Error{ErrorCode::kCancelled, "cancelled"};
+  }
+
+  Status make_leaf_hashes(mapping::OsFile& file, const Toc& toc) {
+    FATCTX_ASSIGN(const std::uint64_t written, write_leaf_hashes(file, toc, [this](std::uint64_t size) -> Status {
+                    FATCTX_TRY(go_on());
+                    return progress_.add(size);
+                  }));
+    if (!update_.for_partial()) report_.update.hash_bytes = written;
+    return Done{};
+  }
+
+  Status keep_known(mapping::OsFile& file, const Toc& toc) {
+    const auto after = [this](std::uint64_t) { return go_on(); };
+    FATCTX_ASSIGN(const std::set<std::string> required, whole_records_of(olds_, after));
+    FATCTX_ASSIGN(PartOfNew part, keep_part(file, toc, *unknown_, required, after));
+    report_.absent_bytes = part.absent_bytes;
+    report_.records = std::move(part.records);
+    return Done{};
   }
 
   UpdateFile& update_;
@@ -175,6 +227,7 @@ class UpdateApplier {
   std::vector<ContainerFile> olds_;  // in the order of the update
   std::vector<std::unique_ptr<UpdateBytes>> old_bytes_;
   std::vector<std::vector<ByteRange>> read_;  // of each OLD, for the part that is being made
+  std::optional<UnknownBytes> unknown_;       // if a part of NEW is made
   ApplyReport report_;
 };
 

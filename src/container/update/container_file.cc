@@ -90,9 +90,10 @@ UpdateBytes bytes_of_old(const mapping::OsFile& file, const OpenedToc& opened, c
   return {file, header.committed_end, joined(stored_leaf_hashes(opened.toc), {0, header.form().size}), cancel};
 }
 
-UpdateBytes bytes_of_new(const ContainerFile& container, const std::atomic<bool>* cancel) {
+UpdateBytes bytes_of_new(const ContainerFile& container, bool with_leaf_hashes, const std::atomic<bool>* cancel) {
   return {*container.file, container.opened.header.committed_end,
-          joined(stored_leaf_hashes(container.opened.toc), {0, 0}), cancel};
+          with_leaf_hashes ? std::vector<ByteRange>() : joined(stored_leaf_hashes(container.opened.toc), {0, 0}),
+          cancel};
 }
 
 Status UpdateBytes::read_at(std::uint64_t offset, std::span<std::byte> buffer) const {
@@ -109,7 +110,7 @@ Status UpdateBytes::read_at(std::uint64_t offset, std::span<std::byte> buffer) c
     const std::uint64_t last = std::min(zeros->offset + zeros->size, end);
     std::fill_n(buffer.begin() + static_cast<std::ptrdiff_t>(first - offset), last - first, std::byte{0});
   }
-  return progress_ != nullptr ? progress_->add(buffer.size()) : Status(Done{});
+  return Done{};
 }
 
 }  // namespace fatctx::container

@@ -67,23 +67,22 @@ class UpdateBytes final : public sharing::RecordBytes {
   // Errors: cancelled, those of reading.
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer) const override;
   void close() const noexcept override {}
-  // Counts the bytes of later reads there, until it is null.
-  void report_to(WorkProgress* progress) noexcept { progress_ = progress; }
 
  private:
   const mapping::OsFile& file_;
   std::uint64_t size_;
   std::vector<ByteRange> zeros_;
   const std::atomic<bool>* cancel_;
-  WorkProgress* progress_ = nullptr;
 };
 
 // The bytes of OLD that copies may read: zeros stand for the header, which a repair may write anew, and for the leaf
-// hashes, which a partial file may lack. The bytes of NEW that steps make: zeros stand for the leaf hashes.
+// hashes, which a partial file may lack. The bytes of NEW that steps make: zeros stand for the leaf hashes, unless the
+// update holds them.
 // Lifetime: borrow the file.
 [[nodiscard]] UpdateBytes bytes_of_old(const mapping::OsFile& file, const OpenedToc& opened,
                                        const std::atomic<bool>* cancel);
-[[nodiscard]] UpdateBytes bytes_of_new(const ContainerFile& container, const std::atomic<bool>* cancel);
+[[nodiscard]] UpdateBytes bytes_of_new(const ContainerFile& container, bool with_leaf_hashes,
+                                       const std::atomic<bool>* cancel);
 
 // A part of other bytes. Lifetime: borrows them.
 class BytesWindow final : public sharing::RecordBytes {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "container/sharing/record_bytes.h"
 #include "container/sharing/work_progress.h"
+#include "container/update/part_groups.h"
 #include "container/update/step_models.h"
 #include "fatctx/base/result.h"
 
@@ -20,13 +20,14 @@ struct FindSettings {
 };
 
 // Returns steps that make `made` from front to back, the same for any number of threads. No step crosses the end of a
-// part (update_format.h). `olds` are the sources 1, 2, … `indexed` is called once they are indexed; after that,
-// progress is that of the search.
+// part (update_format.h), nor that of a range of a group, and each copy stays in its group. `olds` are the sources 1,
+// 2, … Counts the bytes of OLD, once for each group that may copy them, and those of NEW.
 //
 // Memory: at most 0.36 bytes for each byte of OLD and each new byte, 6 MiB a thread, and 40 bytes a step. Time: each
-// byte of OLD and of NEW is hashed once, and compared once or twice. Errors: those of reading and of `progress`.
+// byte of NEW, and each of OLD for each group, is hashed once, and compared once or twice. Errors: those of reading and
+// of `progress`.
 [[nodiscard]] Result<std::vector<UpdateStep>> find_steps(std::span<const sharing::RecordBytes* const> olds,
-                                                         const sharing::RecordBytes& made, const FindSettings& settings,
-                                                         WorkProgress& progress, const std::function<void()>& indexed);
+                                                         const sharing::RecordBytes& made, const PartGroups& groups,
+                                                         const FindSettings& settings, WorkProgress& progress);
 
 }  // namespace fatctx::container

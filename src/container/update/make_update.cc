@@ -15,6 +15,7 @@
 #include "container/update/container_file.h"
 #include "container/update/find_steps.h"
 #include "container/update/part_encoder.h"
+#include "container/update/part_groups.h"
 #include "container/update/update_file.h"
 #include "container/update/update_format.h"
 #include "fatctx/update.h"
@@ -94,7 +95,7 @@ class UpdateMaker {
     append_struct(bytes, UpdateHeader{.magic = kUpdateMagic,
                                       .version = kUpdateVersion,
                                       .old_count = static_cast<std::uint16_t>(olds_.size()),
-                                      .reserved = 0,
+                                      .flags = options_.for_partial ? kForPartial : 0,
                                       .made = made_->name()});
     for (const ContainerFile& input : olds_) {
       append_struct(bytes, input.name());
@@ -103,28 +104,29 @@ class UpdateMaker {
     hash_before_ = hash128(bytes).bytes;
     append_struct(bytes, hash_before_);
     report_.made = described(*made_);
+    report_.for_partial = options_.for_partial;
     report_.update_bytes = bytes.size();
     return sink(bytes);
   }
 
   Result<std::vector<UpdateStep>> find() {
-    std::uint64_t old_bytes = 0;
+    std::vector<std::uint64_t> sizes;
     for (const ContainerFile& input : olds_) {
       old_bytes_.push_back(std::make_unique<UpdateBytes>(bytes_of_old(*input.file, input.opened, options_.cancel)));
-      old_bytes_.back()->report_to(&progress_);
       sources_.push_back(old_bytes_.back().get());
-      old_bytes += old_bytes_.back()->size();
+      sizes.push_back(old_bytes_.back()->size());
     }
     const ContainerFile& made = *made_;
-    new_bytes_.emplace(bytes_of_new(made, options_.cancel));
-    progress_.begin(old_bytes);
-    FindSettings settings{.pieces = pieces_of(made.opened), .threads = threads_};
-    for (const StoredLeafHashes& hashes : stored_leaf_hashes(made.opened.toc))
-      report_.hash_bytes += hashes.in_file.size;
-    auto steps = find_steps(sources_, *new_bytes_, settings, progress_, [this] {
-      for (const auto& old : old_bytes_) old->report_to(nullptr);
-    });
-    return steps;
+    new_bytes_.emplace(bytes_of_new(made, options_.for_partial, options_.cancel));
+    if (options_.for_partial) {
+      FATCTX_ASSIGN(groups_, PartGroups::by_record(made, olds_));
+    } else {
+      groups_ = PartGroups::whole(new_bytes_->size(), sizes);
+      for (const StoredLeafHashes& hashes : stored_leaf_hashes(made.opened.toc))
+        report_.hash_bytes += hashes.in_file.size;
+    }
+    const FindSettings settings{.pieces = pieces_of(made.opened), .threads = threads_};
+    return find_steps(sources_, *new_bytes_, *groups_, settings, progress_);
   }
 
   // Returns where the parts of a file begin that may repeat each other: header, copies of the table, segments.
@@ -161,7 +163,7 @@ class UpdateMaker {
   Status encode(std::span<const UpdateStep> steps, const StreamSink& sink) {
     std::vector<const sharing::RecordBytes*> sources = {&*new_bytes_};
     sources.insert(sources.end(), sources_.begin(), sources_.end());
-    PartEncoder encoder(sources);
+    PartEncoder encoder(sources, *groups_);
     for (std::uint64_t at = 0; at < new_bytes_->size(); at += kPartSize) {
       const ByteRange part{at, std::min(kPartSize, new_bytes_->size() - at)};
       const auto end = std::find_if(steps.begin(), steps.end(),
@@ -198,6 +200,7 @@ class UpdateMaker {
   std::vector<std::unique_ptr<UpdateBytes>> old_bytes_;
   std::vector<const sharing::RecordBytes*> sources_;
   std::optional<UpdateBytes> new_bytes_;
+  std::optional<PartGroups> groups_;
   DiskHash hash_before_ = {};
   UpdateReport report_;
 };

@@ -76,13 +76,14 @@ struct PartEncoder::Models {
   LiteralModels literals;
 };
 
-PartEncoder::PartEncoder(std::span<const sharing::RecordBytes* const> sources)
-    : sources_(sources), models_(std::make_unique<Models>()) {}
+PartEncoder::PartEncoder(std::span<const sharing::RecordBytes* const> sources, const PartGroups& groups)
+    : sources_(sources), groups_(groups), models_(std::make_unique<Models>()) {}
 PartEncoder::~PartEncoder() = default;
 
 class PartEncoder::Part {
  public:
-  Part(std::span<const sharing::RecordBytes* const> sources, Models& models) : sources_(sources), models_(models) {}
+  Part(std::span<const sharing::RecordBytes* const> sources, const PartGroups& groups, Models& models)
+      : sources_(sources), groups_(groups), models_(models) {}
 
   void copy(const UpdateStep& step) {
     put_head({.kind = UpdateStep::Kind::kCopy, .size = step.size, .from = {step.source, step.offset - step.target}});
@@ -118,12 +119,12 @@ class PartEncoder::Part {
     part_.raw.insert(part_.raw.end(), bytes.begin(), bytes.end());
   }
 
-  // Returns the bytes where the last copy would go on; empty if it ends before.
+  // Returns the bytes where the last copy would go on; empty if the source or the group ends before.
   Result<ByteView> expected_at(std::uint64_t target, std::uint64_t size) {
     const Displacement& last = models_.steps.recent().newest();
     const std::uint64_t offset = target + last.distance;
     const std::uint64_t end = last.source == 0 ? target : sources_[last.source]->size();
-    if (!within({offset, size}, end)) return ByteView{};
+    if (!within({offset, size}, end) || !groups_.may_copy({target, size}, last.source, offset)) return ByteView{};
     expected_.resize(static_cast<std::size_t>(size));
     FATCTX_TRY(sources_[last.source]->read_at(offset, expected_));
     return ByteView(expected_);
@@ -160,6 +161,7 @@ class PartEncoder::Part {
   }
 
   std::span<const sharing::RecordBytes* const> sources_;
+  const PartGroups& groups_;
   Models& models_;
   RangeEncoder coder_;
   EncodedPart part_;
@@ -170,7 +172,7 @@ Result<EncodedPart> PartEncoder::encode(ByteRange part, std::span<const UpdateSt
   std::vector<std::byte> bytes(static_cast<std::size_t>(part.size));
   FATCTX_TRY(sources_[0]->read_at(part.offset, bytes));
   const Models before = *models_;
-  Part encoding(sources_, *models_);
+  Part encoding(sources_, groups_, *models_);
   for (const UpdateStep& step : steps) {
     switch (step.kind) {
       case UpdateStep::Kind::kCopy:
@@ -189,7 +191,7 @@ Result<EncodedPart> PartEncoder::encode(ByteRange part, std::span<const UpdateSt
   if (encoded.step_count > most_steps_of_part(part.size) ||
       encoded.coded.size() + encoded.raw.size() > most_stored_of_part(part.size)) {
     *models_ = before;
-    Part raw(sources_, *models_);
+    Part raw(sources_, groups_, *models_);
     raw.raw(bytes);
     encoded = raw.finish();
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "container/sharing/record_bytes.h"
+#include "container/update/part_groups.h"
 #include "container/update/step_models.h"
 #include "fatctx/base/result.h"
 #include "fatctx/record.h"
@@ -20,11 +21,12 @@ struct EncodedPart {
   Hash128 made_hash;
 };
 
-// Ownership: borrows all bytes. Threads: one at a time.
+// Ownership: borrows all bytes, and the groups. Threads: one at a time.
 class PartEncoder {
  public:
-  // `sources` are NEW itself and each OLD, as UpdateStep::source counts them.
-  explicit PartEncoder(std::span<const sharing::RecordBytes* const> sources);
+  // `sources` are NEW itself and each OLD, as UpdateStep::source counts them. Literals are differences to bytes of the
+  // same group only.
+  PartEncoder(std::span<const sharing::RecordBytes* const> sources, const PartGroups& groups);
   ~PartEncoder();
 
   // Encodes the next part of NEW. Requires: the steps make `part` from front to back, and begin where the last part
@@ -36,6 +38,7 @@ class PartEncoder {
   class Part;
 
   std::span<const sharing::RecordBytes* const> sources_;
+  const PartGroups& groups_;
   std::unique_ptr<Models> models_;
 };
 

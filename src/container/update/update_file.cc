@@ -80,9 +80,11 @@ Status UpdateFile::read_header() {
   if (hash128(ByteView(bytes).first(static_cast<std::size_t>(end))).bytes != hash.value()) {
     return error(ErrorCode::kChecksumMismatch, "the header of the update is damaged; fetch it again", 0);
   }
-  if (header.reserved != 0) {
-    return error(ErrorCode::kMalformed, "a reserved field of the update is not zero", offsetof(UpdateHeader, reserved));
+  if ((header.flags & ~kForPartial) != 0) {
+    return error(ErrorCode::kMalformed, "the update has a flag that this version does not have",
+                 offsetof(UpdateHeader, flags));
   }
+  for_partial_ = header.flags == kForPartial;
   made_ = header.made;
   for (std::uint64_t i = 0; i < header.old_count; ++i) {
     olds_.push_back(copy_out<ContainerName>(bytes, sizeof(UpdateHeader) + i * sizeof(ContainerName)).value());
@@ -153,10 +155,14 @@ Status UpdateFile::check(const std::atomic<bool>* cancel) {
     made_to_ += part.made.size;
     hash_before_ = part.part.stored_hash;
   }
+  rewind();
+  return Done{};
+}
+
+void UpdateFile::rewind() noexcept {
   at_ = header_size_;
   made_to_ = 0;
   hash_before_ = header_hash_;
-  return Done{};
 }
 
 Result<bool> UpdateFile::next(StoredPart& part) {
@@ -184,6 +190,7 @@ Result<UpdateReport> read_update(const std::string& path) {
   UpdateReport report;
   report.path = path;
   report.update_bytes = update.size();
+  report.for_partial = update.for_partial();
   report.made = container::container_of(update.made());
   for (const container::ContainerName& old : update.olds()) report.old.push_back(container::container_of(old));
   return report;

@@ -43,6 +43,8 @@ class UpdateFile {
   [[nodiscard]] const ContainerName& made() const noexcept { return made_; }
   [[nodiscard]] const std::vector<ContainerName>& olds() const noexcept { return olds_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Returns true if it holds the leaf hashes of NEW, so that a part of NEW can be made.
+  [[nodiscard]] bool for_partial() const noexcept { return for_partial_; }
 
   // Checks that NEW has at most `max_made_bytes`; 0: as most_made() says for `given` bytes of OLD and this file.
   // Errors: limit_exceeded.
@@ -50,6 +52,8 @@ class UpdateFile {
   // Compares every part with its hash. Afterwards the file is at its first part. Memory: 1 MiB.
   // Errors: malformed, truncated, trailing_data, checksum_mismatch, cancelled, io.
   [[nodiscard]] Status check(const std::atomic<bool>* cancel);
+  // Goes back to the first part.
+  void rewind() noexcept;
   // Reads the next part, and compares it with its hash. Returns false behind the last one. Errors: the same.
   [[nodiscard]] Result<bool> next(StoredPart& part);
 
@@ -65,6 +69,7 @@ class UpdateFile {
   std::uint64_t size_ = 0;
   ContainerName made_ = {};
   std::vector<ContainerName> olds_;
+  bool for_partial_ = false;
   DiskHash header_hash_ = {};
   std::uint64_t header_size_ = 0;
   std::uint64_t at_ = 0;       // of the next part

@@ -30,6 +30,9 @@ inline constexpr std::uint64_t kPartSize = std::uint64_t{1} << kPartLog2;
   return given * kTimes + kOnTop;
 }
 
+// A flag: the steps make leaf hashes too, and copies follow PartGroups::by_record().
+inline constexpr std::uint32_t kForPartial = 1;
+
 // Names one state of a container: OLD or NEW.
 struct ContainerName {
   DiskUuid uuid;
@@ -48,7 +51,7 @@ struct UpdateHeader {
   std::array<std::byte, 8> magic;
   le16 version;
   le16 old_count;
-  le32 reserved;
+  le32 flags;
   ContainerName made;  // NEW
 };
 static_assert(sizeof(UpdateHeader) == 64 && alignof(UpdateHeader) == 1);

@@ -29,8 +29,8 @@ using support::write_file;
 
 template <typename T>
 std::uint64_t number_at(const Bytes& bytes, std::size_t offset) {
-  T value = 0;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
+  std::uint64_t value = 0;
+  for (std::size_t i = sizeof(T); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[offset + i]);
   return value;
 }
 

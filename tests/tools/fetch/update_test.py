@@ -48,6 +48,47 @@ def test_a_second_program_makes_the_same_file_of_an_update(fatctx, versions):
     assert (versions / "out.fatctx").read_bytes() == new
 
 
+def test_a_second_program_makes_leaf_hashes_too_of_an_update_for_partial_files(fatctx, versions):
+    fatctx("delta", "old.fatctx", "new.fatctx", "-o", "update", "--for-partial")
+    update, old = (versions / "update").read_bytes(), (versions / "old.fatctx").read_bytes()
+    assert update[12:16] == b"\1\0\0\0"
+    head = 0x4000 if old[12] == 12 else 0x10000
+    absent = bytes(head) + old[head:]
+    for place in leaf_hashes(fatctx, "old.fatctx"):
+        absent = absent[:place.start] + bytes(len(place)) + absent[place.stop:]
+    assert update_file.apply_update(update, [absent]) == (versions / "new.fatctx").read_bytes()
+
+
+def leaf_hashes(fatctx, path: str) -> list[range]:
+    extents = json.loads(fatctx("info", path, "--extents", "--json").stdout)["extents"]["extents"]
+    return [range(one["offset"], one["offset"] + one["size"]) for one in extents if one["kind"] == "leaves"]
+
+
+@pytest.mark.parametrize("chip", ["SM8550", "SM8650", "SM8750"])
+def test_a_part_of_the_old_file_gives_that_part_of_the_new_one(fatctx, versions, chip):
+    fatctx("fetch", "old.fatctx", "--device", chip, "-o", "part.fatctx")
+    fatctx("delta", "old.fatctx", "new.fatctx", "-o", "update", "--for-partial")
+    told = json.loads(fatctx("apply", "update", "--from", "part.fatctx", "-o", "out.fatctx", "--json").stdout)
+    assert told["for_partial"] and told["absent_bytes"] > 0
+    candidates = json.loads(fatctx("select", "out.fatctx", "--device", chip, "--json").stdout)["candidates"]
+    chosen, = (one["record"] for one in candidates if one["chosen"])
+    assert chosen in told["records"]
+    for container in ("out.fatctx", "new.fatctx"):
+        fatctx("extract", container, chosen, "-o", f"{container}.bin")
+    assert (versions / "out.fatctx.bin").read_bytes() == (versions / "new.fatctx.bin").read_bytes()
+    fatctx("verify", "out.fatctx", exits=6)  # absent, and nothing is damaged
+    text = fatctx("apply", "update", "--from", "part.fatctx", "-o", "again.fatctx").stdout
+    assert "again.fatctx: a part, " in text and f"\nwhole:  {told['records'][0]}" in text
+
+
+def test_another_update_does_not_make_a_part_and_says_which_one_does(fatctx, versions):
+    fatctx("fetch", "old.fatctx", "--device", "SM8750", "-o", "part.fatctx")
+    fatctx("delta", "old.fatctx", "new.fatctx", "-o", "update")
+    refused = fatctx("apply", "update", "--from", "part.fatctx", "-o", "out.fatctx", exits=6)
+    assert "`fatctx delta --for-partial`" in refused.stderr
+    assert not (versions / "out.fatctx").exists()
+
+
 def test_an_sdk_update_of_three_chips_costs_what_changed(fatctx, versions):
     told = json.loads(fatctx("delta", "old.fatctx", "new.fatctx", "--dry-run", "--json").stdout)
     assert told["update_bytes"] < 0.005 * told["new"]["file_size"]

@@ -1,4 +1,4 @@
-#include "container/fetch/byte_set.h"
+#include "container/format/byte_set.h"
 
 #include <algorithm>
 #include <iterator>
