@@ -45,7 +45,7 @@ void bind_reports(nb::module_& module) {
       .def_ro("literal_bytes", &UpdateReport::literal_bytes, "Bytes that the update holds, before compression.")
       .def_ro("hash_bytes", &UpdateReport::hash_bytes, "Leaf hashes, which are made of the payload.")
       .def_ro("for_partial", &UpdateReport::for_partial,
-              "Whether it makes a part of the new file from a part of old ones.")
+              "True if it also makes a part of the new file from a part of old ones.")
       .def("__repr__", [](const UpdateReport& self) {
         return fmt::format("<fatctx.UpdateReport {} bytes for a file of {}>", self.update_bytes, self.made.file_size);
       });
@@ -56,7 +56,8 @@ void bind_reports(nb::module_& module) {
       .def_ro("update", &ApplyReport::update, "The update, with the paths of the files that were used.")
       .def_ro("signature_verified", &ApplyReport::signature_verified)
       .def_ro("absent_bytes", &ApplyReport::absent_bytes, "Bytes that the new file lacks; 0 if it is whole.")
-      .def_ro("records", &ApplyReport::records, "Of a partial new file: the names of the records that are whole.")
+      .def_ro("records", &ApplyReport::records,
+              "Names of the records that are whole, if the new file is partial; else empty.")
       .def("__repr__", [](const ApplyReport& self) {
         return fmt::format("<fatctx.ApplyReport generation {} of {}>", self.update.made.generation,
                            self.update.made.uuid);
@@ -162,9 +163,8 @@ void bind_update(nb::module_& module) {
               "| None = None, minimum_generation: int = 0, max_made_bytes: int = 0, progress: "
               "typing.Callable[[int, int], object] | None = None) -> ApplyReport"),
       "Makes the new container at `target`, bit for bit, from the old ones, in any order. Checks the update before it\n"
-      "writes, and every leaf of the new file before it publishes it by rename. Of partial old files an update that "
-      "was\n"
-      "made for partial files makes a partial new one, with the records that they have.\n\n"
+      "writes, and every leaf of the new file before it publishes it by rename. An update for partial files\n"
+      "makes a partial new file of partial old ones, with the records that they have.\n\n"
       "trusted_keys, minimum_generation: as of open(), for the new file.\n"
       "max_made_bytes: most bytes of it; 0: 64 MiB, and 16 times those of the old files and the update.\n"
       "progress: progress(done_bytes, total_bytes): as bytes are written, then as they are checked.\n"
