@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 namespace fatctx::tools {
 
 namespace {
+
+constexpr std::string_view kThisMachine = "auto";
 
 // Parses a description. `fatctx device --json` wraps the devices with how they were found; a bare one is
 // taken as well.
@@ -38,7 +41,7 @@ Result<Detection> described_in(const std::string& text) {
 
 Result<Detection> described(const DeviceFlags& flags, const SocTable& table) {
   Detection detection;
-  if (!flags.device.empty()) {
+  if (!flags.device.empty() && flags.device != kThisMachine) {
     FATCTX_ASSIGN(detection.device, device_in_words(flags.device, table));
     return detection;
   }
@@ -53,7 +56,7 @@ Result<Detection> described(const DeviceFlags& flags, const SocTable& table) {
 
 void add_device_flags(CLI::App& command, DeviceFlags& flags) {
   auto* device = command.add_option("--device", flags.device,
-                                    "A device in words, such as x86-64-v3 or SM8650; default: this machine");
+                                    "A device in words, such as x86-64-v3 or SM8650; default auto: this machine");
   device->type_name("TEXT");
   command.add_option("--device-file", flags.device_file, "A device as JSON, from `fatctx device --json`")
       ->type_name("JSON")

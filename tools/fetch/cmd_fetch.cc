@@ -72,9 +72,10 @@ Result<FetchOptions> plan_options(const FetchFlags& flags) {
   for (const std::string& from : flags.from) {
     for (std::string& path : containers_named(from)) options.seeds.push_back(std::move(path));
   }
-  if (!flags.devices.empty()) {
+  const std::string& list = flags.device.device.starts_with('@') ? flags.device.device : flags.devices;
+  if (!list.empty()) {
     FATCTX_ASSIGN(SocTable table, asked_soc_table(flags.device.soc_table));
-    FATCTX_ASSIGN(const std::vector<NamedDevice> listed, listed_devices(flags.devices, flags.device, table));
+    FATCTX_ASSIGN(const std::vector<NamedDevice> listed, listed_devices(list, flags.device, table));
     for (const NamedDevice& device : listed) options.devices.push_back(device.device);
     options.policy.soc_table = std::move(table);
   } else if (!flags.all && flags.records.empty()) {
@@ -238,7 +239,7 @@ void add_fetch(CLI::App& app, Outcome& outcome) {
   command->add_option("SOURCE", flags->source, "A URL (http, https, oci), or a file")->required();
   command->add_option("-o,--output", flags->out, "The file to make")->required()->type_name("FILE");
   add_device_flags(*command, flags->device);
-  command->add_option("--devices", flags->devices, "Several devices, or @FILE: the records for all of them")
+  command->add_option("--devices", flags->devices, "Several devices, or @FILE (--device @FILE is the same)")
       ->type_name("LIST")
       ->excludes("--device")
       ->excludes("--device-file");

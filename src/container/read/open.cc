@@ -16,7 +16,12 @@
 
 namespace fatctx::container {
 
+std::string remedy_for_absent(const RecordInfo& record) {
+  return fmt::format("; `fatctx fetch SOURCE --more --record {} -o FILE` brings it", record.name);
+}
+
 Error in_record(Error error, const RecordInfo& record) {
+  if (error.code == ErrorCode::kNotPresent && !error.where.record_id) error.message += remedy_for_absent(record);
   if (!error.where.record_id) error.where.record_id = record.id;
   error.message = fmt::format("record {} \"{}\": {}", record.id, record.name, error.message);
   return error;

@@ -62,7 +62,10 @@ struct MetadataBytes {
 // Returns unsupported, with the reason, if this version cannot hand the record out as a view.
 [[nodiscard]] Status check_supported(const RecordInfo& record, const RecordForm& form);
 
-// Adds the name of the record to an error.
+// Returns "; `fatctx fetch …` brings it", for errors about bytes of the record that are not present.
+[[nodiscard]] std::string remedy_for_absent(const RecordInfo& record);
+
+// Adds the name of the record to an error, and the remedy to not_present that has no record yet.
 [[nodiscard]] Error in_record(Error error, const RecordInfo& record);
 
 }  // namespace fatctx::container

@@ -25,10 +25,10 @@ Error of_record(Error error, const ContainerFile& container, std::uint32_t segme
     for (const SegmentLeaves& under : leaves_under(toc, record)) {
       if (under.segment != segment || leaf < under.range.first || leaf >= under.range.end) continue;
       error.where.record_id = record.id;
-      error.message = fmt::format("{}: record \"{}\": {}; {}", container.path, record.name, error.message,
+      error.message = fmt::format("{}: record \"{}\": {}{}", container.path, record.name, error.message,
                                   error.code == ErrorCode::kNotPresent
-                                      ? fmt::format("`fatctx fetch SOURCE --more --record {}` brings it", record.name)
-                                      : std::string("`fatctx repair --from SOURCE` restores it"));
+                                      ? remedy_for_absent(record)
+                                      : std::string("; `fatctx repair --from SOURCE` restores it"));
       return error;
     }
   }

@@ -51,7 +51,13 @@ struct Before {
 
 Result<Before> open_before(const std::string& path) {
   Before before;
-  FATCTX_ASSIGN(before.file, mapping::open_for_reading(path));
+  auto file = mapping::open_for_reading(path);
+  if (!file.ok()) {
+    Error error = std::move(file).error();
+    if (error.code == ErrorCode::kNotFound) error.message += "; records are added to a file that is there";
+    return in_context(std::move(error), path);
+  }
+  before.file = std::move(file).value();
   FATCTX_ASSIGN(mapping::FileIdentity identity, before.file->identity());
   auto opened = container::read_growing(*before.file, identity, 0);
   if (!opened.ok()) return in_context(std::move(opened).error(), path);

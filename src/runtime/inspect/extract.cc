@@ -4,7 +4,6 @@
 #include "container/read/record_stream.h"
 #include "mapping/publish.h"
 #include "runtime/observe/observe.h"
-#include "runtime/open/absent_remedy.h"
 #include "runtime/open/container_impl.h"
 #include "runtime/open/mapped_container.h"
 
@@ -39,7 +38,6 @@ Status stream_record(const Container& container, std::uint32_t record_id, const 
   if (status.ok()) span.succeeded(record.size_bytes);
   if (status.ok()) return status;
   Error error = std::move(status).error();
-  if (error.code == ErrorCode::kNotPresent) error.message += kRemedyForAbsent;
   // Errors of the sink (for example a full disk) are about another file and keep their own message.
   return error.code == ErrorCode::kChecksumMismatch || error.code == ErrorCode::kNotPresent ||
                  error.code == ErrorCode::kCodec || error.code == ErrorCode::kLimitExceeded

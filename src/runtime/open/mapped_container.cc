@@ -16,7 +16,6 @@
 #include "container/read/stored_rows.h"
 #include "mapping/mapped_file.h"
 #include "runtime/observe/observe.h"
-#include "runtime/open/absent_remedy.h"
 #include "runtime/open/file_mapping.h"
 #include "runtime/open/step_watch.h"
 
@@ -116,7 +115,7 @@ Error MappedContainer::damaged(const RecordInfo& record, std::uint64_t look, Err
   const bool absent = error.code == ErrorCode::kNotPresent;
   if (!absent && error.code != ErrorCode::kChecksumMismatch && error.code != ErrorCode::kMalformed) return error;
   counted(record).damaged.store(look, std::memory_order_relaxed);
-  error.message += absent ? kRemedyForAbsent : "; run `fatctx verify` and fetch the file again";
+  if (!absent) error.message += "; run `fatctx verify` and fetch the file again";
   return error;
 }
 

@@ -105,7 +105,8 @@ TEST_F(Presence, ARecordThatIsNotPresentIsNamedWithItsBytesAndTheRemedy) {
   ASSERT_TRUE(fails_with(refused, ErrorCode::kNotPresent, "F26"));
   EXPECT_EQ(refused.error().where.record_id, record.id);
   EXPECT_EQ(refused.error().where.file_offset, gone.offset);
-  for (const char* part : {kV4, "are not present", "info --present", path_.c_str()}) {
+  for (const char* part :
+       {kV4, "are not present", "fatctx fetch SOURCE --more --record small.x86-64-v4 -o FILE", path_.c_str()}) {
     EXPECT_THAT(to_text(refused.error()), HasSubstr(part));
   }
   EXPECT_TRUE(is_absent(extract_record(container, record.id, folder_ / "out", false)));
