@@ -29,32 +29,11 @@ if [[ ! -f $LIBRARIES/libc.so ]]; then
   exit "$EXIT_ENVIRONMENT"
 fi
 
-install_compiler() {
-  local -r stamp=$PLACE/venv.sha256
-  local key
-  key=$({ .venv/bin/python -V && cat scripts/android_requirements.txt; } | sha256sum | cut -d' ' -f1)
-  ! fresh "$stamp" "$key" || return 0
-  [[ $INSTALL == yes ]] || lacks "its compiler is not here, and --no-install forbids fetching it"
-  say "$BUILD: fetching the compiler"
-  rm -rf "$PLACE/venv"
-  { .venv/bin/python -m venv "$PLACE/venv" &&
-    "$PLACE/venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r scripts/android_requirements.txt; } \
-    >"$PLACE/venv.log" 2>&1 || lacks "pip could not install scripts/android_requirements.txt (is there a network?)" "its words: $PLACE/venv.log"
-  printf '%s\n' "$key" >"$stamp"
-}
-
-write_tools() {
-  local -r zig=$(echo "$PLACE"/venv/lib/python*/site-packages/ziglang/zig)
-  local tool
-  mkdir -p "$TREE/bin"
+write_android_tools() {
+  mkdir -p "$TREE"
   printf '%s\n' "include_dir=$SYSROOT/usr/include" "sys_include_dir=$SYSROOT/usr/include/$TRIPLE" "crt_dir=$LIBRARIES" \
     "cc_dir=$LIBRARIES" msvc_lib_dir= kernel32_lib_dir= darwin_sdk_dir= >"$TREE/libc.txt"
-  for tool in cc c++; do
-    printf '#!/bin/sh\nexport ZIG_LIBC=%q ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s -target %s.%s -fno-sanitize=undefined "$@" -L%q\n' \
-      "$TREE/libc.txt" "$PLACE/zig" "$PLACE/zig" "$zig" "$tool" "$TRIPLE" "$API" "$LIBRARIES" >"$TREE/bin/$tool"
-  done
-  for tool in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" "$tool" >"$TREE/bin/$tool"; done
-  chmod +x "$TREE"/bin/*
+  write_zig_tools "ZIG_LIBC=$TREE/libc.txt" -target "$TRIPLE.$API" -fno-sanitize=undefined "-L$LIBRARIES"
 }
 
 build_libraries() {
@@ -69,8 +48,8 @@ build_libraries() {
 }
 
 mkdir -p "$PLACE"
-install_compiler
+install_zig scripts/android_requirements.txt
 fetch_sources
-write_tools
+write_android_tools
 build_all "$(wanted "$TRIPLE.$API" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]}" \
   "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_fmt build_boost)")" build_libraries

@@ -41,33 +41,6 @@ readonly CXX_FLAGS=(-ffunction-sections -fdata-sections -Wno-everything "-ffile-
 readonly CMAKE_FLAGS=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$ARCH")
 source scripts/third_party.sh
 
-install_compiler() {
-  local -r stamp=$PLACE/venv.sha256
-  local key
-  key=$(wanted "$(.venv/bin/python -V)")
-  ! fresh "$stamp" "$key" || return 0
-  [[ $INSTALL == yes ]] || lacks "its compiler is not here, and --no-install forbids fetching it"
-  say "portable build: fetching the compiler"
-  rm -rf "$PLACE/venv"
-  { .venv/bin/python -m venv "$PLACE/venv" &&
-    "$PLACE/venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r scripts/portable_requirements.txt; } \
-    >"$PLACE/venv.log" 2>&1 || lacks "pip could not install scripts/portable_requirements.txt (is there a network?)" "its words: $PLACE/venv.log"
-  printf '%s\n' "$key" >"$stamp"
-}
-
-# One program for each tool, since configure and CMake do not take a command of several words.
-write_tools() {
-  local -r zig=$(echo "$PLACE"/venv/lib/python*/site-packages/ziglang/zig)
-  local tool
-  mkdir -p "$TREE/bin"
-  for tool in cc c++; do
-    printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %q %s -target %s "$@"\n' \
-      "$PLACE/zig" "$PLACE/zig" "$zig" "$tool" "$TARGET" >"$TREE/bin/$tool"
-  done
-  for tool in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" "$tool" >"$TREE/bin/$tool"; done
-  chmod +x "$TREE"/bin/*
-}
-
 build_libraries() {
   build_lz4
   if [[ $ARCH == x86_64 ]]; then build_xxhash dispatch; else build_xxhash; fi
@@ -85,8 +58,8 @@ build_libraries() {
 }
 
 mkdir -p "$PLACE"
-install_compiler
+install_zig scripts/portable_requirements.txt
 fetch_sources
-write_tools
+write_zig_tools -target "$TARGET"
 build_all "$(wanted "$TARGET" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]%%=*}" \
   "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_onnx build_fmt build_cli11 build_boost)")" build_libraries

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Builds the third-party libraries of fatctx, static, from the sources of Debian 12 (onnx: of its Python package). So they
 # have the versions that the other builds use. Sourced. The caller sets INSTALL, BUILD (how messages call the build), TREE
-# (where the results go), CXX_FLAGS and CMAKE_FLAGS, and makes TREE/bin with the programs cc, c++, ar and ranlib.
+# (where the results go), PLACE (the folder of all trees), CXX_FLAGS and CMAKE_FLAGS. TREE/bin has the programs cc, c++, ar and ranlib:
+# write_zig_tools makes them, or the caller.
 
 # shellcheck disable=SC2153  # INSTALL, TREE and BUILD are the caller's
 # A link to the folder of another checkout leads there: its files name it.
@@ -17,6 +18,36 @@ lacks() { fail "$EXIT_ENVIRONMENT" "$BUILD: $1" "${@:2}"; }
 wanted() { { printf '%s\n' "$@" && cat scripts/portable_requirements.txt; } | sha256sum | cut -d' ' -f1; }
 
 fresh() { [[ -f $1 && $(<"$1") == "$2" ]]; }
+
+# install_zig REQUIREMENTS: installs zig, a Python package, into PLACE/venv.
+install_zig() {
+  local -r stamp=$PLACE/venv.sha256
+  local key
+  key=$({ .venv/bin/python -V && cat "$1"; } | sha256sum | cut -d' ' -f1)
+  ! fresh "$stamp" "$key" || return 0
+  [[ $INSTALL == yes ]] || lacks "its compiler is not here, and --no-install forbids fetching it"
+  say "$BUILD: fetching the compiler"
+  rm -rf "$PLACE/venv"
+  { .venv/bin/python -m venv "$PLACE/venv" &&
+    "$PLACE/venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r "$1"; } \
+    >"$PLACE/venv.log" 2>&1 || lacks "pip could not install $1 (is there a network?)" "its words: $PLACE/venv.log"
+  printf '%s\n' "$key" >"$stamp"
+}
+
+# write_zig_tools [NAME=VALUE]... FLAG...: writes the programs of zig into TREE/bin, one for each tool, since configure and CMake
+# do not take a command of several words. Compilers get the flags, and these words in their environment.
+write_zig_tools() {
+  local -r zig=$(echo "$PLACE"/venv/lib/python*/site-packages/ziglang/zig)
+  local -a environment=("ZIG_GLOBAL_CACHE_DIR=$PLACE/zig" "ZIG_LOCAL_CACHE_DIR=$PLACE/zig")
+  local tool
+  while [[ $1 != -* ]]; do environment+=("$1") && shift; done
+  mkdir -p "$TREE/bin"
+  for tool in cc c++; do
+    printf '#!/bin/sh\nexport %s\nexec %q %s %s "$@"\n' "${environment[*]@Q}" "$zig" "$tool" "${*@Q}" >"$TREE/bin/$tool"
+  done
+  for tool in ar ranlib; do printf '#!/bin/sh\nexec %q %s "$@"\n' "$zig" "$tool" >"$TREE/bin/$tool"; done
+  chmod +x "$TREE"/bin/*
+}
 
 fetch_sources() {
   local -r stamp=$SOURCES.sha256 log=$SOURCES.log

@@ -50,7 +50,7 @@ def updates(vendor, older, work) -> dict[tuple[str, int], Update]:
     for name, socs, sharing in SETS:
         old, new = (packer.singles(name, socs, sharing) for packer in packers)
         update = folder / f"{name}_{len(socs)}.update"
-        fatctx("delta", old, new, "-o", update)
+        fatctx("delta", old, new, "-o", update, "--force")
         rivals = [xdelta3(older.compiled(name, soc).binary, vendor.compiled(name, soc).binary, folder / "rival") for soc in socs]
         extents = json.loads(fatctx("info", new, "--extents", "--json"))["extents"]["extents"]
         FILLED[name, len(socs)] = Update(old, new, update, None if None in rivals else sum(rivals),
