@@ -102,10 +102,12 @@ class UpdateApplier {
     return error;
   }
 
-  // From here on, only the part of NEW is made whose bytes are here.
+  // From here on, only the part of NEW is made whose bytes are here. What is here must be right: the hash of a part of
+  // NEW says nothing if one byte of it is unknown.
   Status find_absent() {
     std::vector<ByteSet> absent;
     for (const ContainerFile& old : olds_) {
+      FATCTX_TRY(check_payload(old, Absent::kAllowed, 1, progress_));
       FATCTX_ASSIGN(ByteSet lacking, absent_bytes_of(*old.file, old.opened.toc, [this] { return go_on(); }));
       absent.push_back(std::move(lacking));
     }

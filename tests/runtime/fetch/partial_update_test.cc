@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,6 +198,23 @@ TEST_F(PartialUpdate, ZerosServeWhereTheOldFileHasNoHoles) {
   expect_part_comes_out("one", {});
 }
 
+TEST_F(PartialUpdate, ADamagedOldFileIsNamed) {
+  ASSERT_TRUE(is_ok(make()));
+  make_part_of(old_, {"one"});
+  Bytes bytes = read_file(part_);
+  const container::Toc toc = container::ContainerFile::open(part_).value().opened.toc;
+  for (const RecordInfo& info : toc.records) {
+    if (info.name != "weights 1") continue;
+    const container::SegmentLeaves last = container::leaves_under(toc, info).back();
+    bytes[static_cast<std::size_t>(toc.segments[last.segment].offset + (last.range.end - 1) * kLeaf)] ^= std::byte{1};
+  }
+  write_file(part_, bytes);
+  const auto applied = apply();
+  EXPECT_TRUE(fails_with(applied, ErrorCode::kChecksumMismatch, "F26"));
+  EXPECT_THAT(applied.error().message, HasSubstr("part.fatctx: record \"weights 1\""));
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
 TEST_F(PartialUpdate, AnUpdateForWholeFilesNamesTheRemedy) {
   ASSERT_TRUE(is_ok(make(false)));
   make_part_of(old_, {"one"});
@@ -332,6 +350,29 @@ TEST_F(LyingPartialUpdate, AFlagThatNobodyKnowsIsMalformed) {
   support::rehash_update(bytes);
   write_file(update_, bytes);
   EXPECT_TRUE(fails_with(apply(), ErrorCode::kMalformed));
+}
+
+TEST_F(PartialUpdate, AChangedUpdateIsRefusedOrMakesNoWrongByte) {
+  ASSERT_TRUE(is_ok(make()));
+  make_part_of(old_, {"one"});
+  const Bytes right = read_file(update_);
+  std::mt19937 random(4);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same changes each time
+  int made = 0;
+  for (int i = 0; i < 150; ++i) {
+    Bytes bytes = right;
+    const std::size_t at = i % 3 == 0 ? 128 + random() % 100 : 128 + random() % (bytes.size() - 128);
+    bytes[at] ^= static_cast<std::byte>(1U << random() % 8);
+    support::rehash_update(bytes);
+    write_file(update_, bytes);
+    std::filesystem::remove(out_);
+    if (apply().ok()) {
+      ++made;
+      expect_no_wrong_byte();
+    } else {
+      EXPECT_FALSE(std::filesystem::exists(out_)) << i;
+    }
+  }
+  EXPECT_LT(made, 150);
 }
 
 TEST_F(PartialUpdate, AFetchFollowsTheUpdateToo) {
