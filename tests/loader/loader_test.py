@@ -12,15 +12,13 @@ import sys
 import fatctx
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "reference"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "reference")]
 
 from agreement_test import SEED, SLOW, make_bases  # noqa: E402
 from reference_mutations import mutations  # noqa: E402
+from walk import BUILD, DEVICES, GOLDEN, ROOT, lines_of, one_file, walker  # noqa: E402
 
-BUILD = ROOT / "build" / "release" / "tests"
-GOLDEN = sorted((ROOT / "tests" / "golden").rglob("*.fatctx"))
-DEVICES = ["SM8650", "SM8750", "x86-64-v3", "aarch64+dotprod+i8mm", "v75"]
 SEEDS = sorted((ROOT / "tests" / "fuzz" / "seeds" / "container_bytes").iterdir())
 MUTANTS = 400
 # Files that are damaged with all hashes made anew, so that the damage reaches the rules behind them.
@@ -28,18 +26,6 @@ REHASHED = int(os.environ.get("FATCTX_MUTATED_FILES", "1000"))
 # Bytes that a stripped program grows by when it opens, chooses, explains and reads. docs/loader.md has the aim, and why
 # it is missed.
 MOST_ADDED_BYTES = 600_000
-
-
-def walker(library: str):
-    program = BUILD / f"loader_walk_{library}"
-    assert program.is_file(), f"{program} is not built; scripts/build.sh makes it"
-    return program
-
-
-def lines_of(program, device: str, files) -> list[str]:
-    done = subprocess.run([program, device, *files], capture_output=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode(errors="replace").splitlines()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -130,10 +116,8 @@ def test_what_it_adds_to_a_program(tmp_path):
 
 def built_as_one_file(folder: pathlib.Path, flags=(), libraries=()) -> pathlib.Path:
     """The walker with the loader as one file."""
-    subprocess.run([ROOT / "scripts" / "loader_single", "-o", folder], check=True, stdout=subprocess.DEVNULL)
+    one_file(folder)
     subprocess.run(["g++", "-std=c++20", *flags, "-O0", "-c", "fatctx_loader.cc"], cwd=folder, check=True)
-    (folder / "fatctx").mkdir()
-    (folder / "fatctx" / "loader.h").write_text('#include "fatctx_loader.h"\n')
     walk = ROOT / "tests" / "loader" / "loader_walk.c"
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{folder}", "-c", walk, "-o", "walk.o"],
                    cwd=folder, check=True)

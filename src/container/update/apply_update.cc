@@ -102,7 +102,7 @@ class UpdateApplier {
     return error;
   }
 
-  // From here on, only the part of NEW is made whose bytes are here. What is here must be right: the hash of a part of
+  // From here on, only the part of NEW is made whose bytes are here. These bytes must be right: the hash of a part of
   // NEW says nothing if one byte of it is unknown.
   Status find_absent() {
     std::vector<ByteSet> absent;
