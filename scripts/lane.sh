@@ -362,7 +362,7 @@ lane_windows-whole() {
   cmake --build --preset windows-whole -j "$JOBS"
   count passed 1 # MinGW-w64's g++ without a warning
   start_windows
-  for name in base windows container runtime capi; do
+  for name in base windows container runtime capi tools; do
     in_shards "build/check/windows-whole-$name" wine "$tree/tests/${name}_tests.exe" \
       "--gtest_filter=-$(not_here test | paste -sd:)" || code=$?
   done

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ TEST(QuantFacts, EverythingThatIsSaidIsAFactInOneOrder) {
   EXPECT_EQ(facts.value().options[1].value, "uint8,int4");
   EXPECT_EQ(facts.value().options[2].value, "v73");
   EXPECT_EQ(facts.value().options[3].value, kDigest);
-  EXPECT_EQ(facts.value().overrides_from, "folder/o.json");
+  EXPECT_EQ(std::filesystem::path(facts.value().overrides_from), "folder/o.json");
 }
 
 TEST(QuantFacts, MistakesAreNamedWithTheirPlace) {

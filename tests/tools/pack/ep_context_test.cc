@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "support/dlc_file.h"
@@ -45,7 +46,7 @@ TEST_F(EpContext, TheBinaryIsARecordWithTheTargetThatTheProviderNoted) {
   const PackRecord& record = found.value()[0].record;
   EXPECT_EQ(record.type, RecordType::kContextBinary);
   EXPECT_EQ(record.name, "m_ctx_qnn.bin");
-  EXPECT_EQ(record.source.path, folder_.file("m_ctx_qnn.bin"));
+  EXPECT_EQ(std::filesystem::path(record.source.path), std::filesystem::path(folder_.file("m_ctx_qnn.bin")));
   EXPECT_EQ(record.key.group, "chat");
   EXPECT_EQ(record.key.backend, "htp");
   EXPECT_EQ(record.key.qnn_soc, 57U);

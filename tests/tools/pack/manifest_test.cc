@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -78,7 +79,7 @@ TEST(Manifest, EverythingInItArrives) {
 
   const ManifestRecord& weights = manifest.records[0];
   EXPECT_EQ(weights.record.type, RecordType::kWeightBlob);
-  EXPECT_EQ(weights.record.source.path, "folder/w.bin");
+  EXPECT_EQ(std::filesystem::path(weights.record.source.path), "folder/w.bin");
   EXPECT_EQ(weights.record.description.format, "raw");
   EXPECT_EQ(weights.where, "m.json: /records/0");
   ASSERT_TRUE(weights.tensors.has_value());
@@ -92,10 +93,10 @@ TEST(Manifest, EverythingInItArrives) {
   EXPECT_EQ(manifest.records[3].record.ranges[0].name, "x");
   EXPECT_EQ(manifest.records[3].record.ranges[0].offset, 3U);
   EXPECT_EQ(manifest.records[3].record.ranges[0].size_bytes, 8U);
-  EXPECT_EQ(manifest.records[4].ranges_from, "folder/more.json");
+  EXPECT_EQ(std::filesystem::path(manifest.records[4].ranges_from), "folder/more.json");
 
   const PackRecord& binary = manifest.records[1].record;
-  EXPECT_EQ(binary.source.path, "folder/sub/c.bin");
+  EXPECT_EQ(std::filesystem::path(binary.source.path), "folder/sub/c.bin");
   EXPECT_EQ(binary.weights, (std::vector<std::string>{"w"}));
   EXPECT_EQ(binary.key.group, "chat");
   EXPECT_EQ(binary.key.unit, "prefill");
@@ -123,13 +124,13 @@ TEST(Manifest, EverythingInItArrives) {
   EXPECT_EQ(manifest.records[1].quant.options[0].value, "uint8");
   ASSERT_EQ(manifest.quant.options.size(), 1U);
   EXPECT_EQ(manifest.quant.options[0].key, "common_arch");
-  EXPECT_EQ(manifest.quant.overrides_from, "folder/o.json");
+  EXPECT_EQ(std::filesystem::path(manifest.quant.overrides_from), "folder/o.json");
 
   EXPECT_EQ(manifest.records[2].tensors->source, TensorSource::kIrpa);
-  EXPECT_EQ(manifest.records[2].tensors->shapes_from, "folder/m.onnx");
+  EXPECT_EQ(std::filesystem::path(manifest.records[2].tensors->shapes_from), "folder/m.onnx");
   EXPECT_EQ(manifest.records[5].record.source.path, "/abs/d.bin");
   EXPECT_EQ(manifest.records[5].record.key.group, "other");
-  EXPECT_EQ(manifest.records[5].graphs_from, "folder/m.onnx");
+  EXPECT_EQ(std::filesystem::path(manifest.records[5].graphs_from), "folder/m.onnx");
 }
 
 TEST(Manifest, TheGroupIsTheModelsNameUnlessSaid) {
