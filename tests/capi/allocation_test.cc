@@ -122,7 +122,8 @@ TEST_P(CAllocation, ThatFailsIsOutOfMemoryInEveryFunctionAndLeavesNothingBehind)
   EXPECT_GT(failures, 500U / kStep);  // allocations did fail
 }
 
-// The steps after the new generation may be on the disk allocate no memory.
+// The steps after the new generation may be on the disk allocate no memory. On Windows the look at the file's name
+// does.
 TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
   constexpr std::size_t kMost = 3000;
   const std::string file = appended_file();
@@ -137,7 +138,8 @@ TEST_P(CAllocation, ThatFailsInACommitLeavesTheGenerationThatItTells) {
     until_failure = 0;
     failed = has_failed;
     const std::uint64_t there = support::report_of(Container::open(file).value()).generation;
-    ASSERT_EQ(there, code == FATCTX_OK ? 2U : 1U) << "allocation " << n << ": " << error.message;
+    ASSERT_EQ(there, code == FATCTX_OK || code == FATCTX_ERROR_COMMIT_UNKNOWN ? 2U : 1U)
+        << "allocation " << n << ": " << error.message;
     close_all(handles);
   }
   EXPECT_GT(n, 100U);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -423,8 +424,12 @@ Result<AppendReport> Appender::commit() {
   }
   auto report = impl_->commit();
   if (!report.ok()) return in_context(std::move(report).error(), impl_->path);
-  auto named = impl_->check_named();
-  if (!named.ok()) return in_context(std::move(named).error(), impl_->path);
+  try {
+    auto named = impl_->check_named();
+    if (!named.ok()) return in_context(std::move(named).error(), impl_->path);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kCommitUnknown, "out of memory"};  // short enough to need none
+  }
   return report;
 }
 
