@@ -351,8 +351,24 @@ lane_windows() {
   return $code
 }
 
-# not_here KIND: prints the names of that kind in tests/windows/not_here.txt: test, case.
+# not_here KIND: prints the names of that kind in tests/windows/not_here.txt: test, case, python.
 not_here() { awk -v kind="$1" '$1 == kind { print $2 }' tests/windows/not_here.txt; }
+
+# fetch_on_windows TREE: fetches and pushes with the command of Windows, from servers and registries of this machine.
+fetch_on_windows() {
+  local -r wrapped=$PWD/$1/wrapped report=build/check/windows-whole-fetch.xml
+  local -a left_out
+  local code=0
+  mkdir -p "$wrapped/tools"
+  printf '#!/bin/sh\nexec wine %q "$@"\n' "$PWD/$1/tools/fatctx.exe" >"$wrapped/tools/fatctx"
+  chmod +x "$wrapped/tools/fatctx"
+  mapfile -t left_out < <(not_here python | sed 's/^/--deselect=/')
+  rm -f "$report"
+  FATCTX_BUILD=$wrapped .venv/bin/python -m pytest tests/tools/fetch -q -rs --import-mode=importlib -p no:cacheprovider \
+    "${left_out[@]}" --junitxml="$report" || code=$?
+  if [[ -f $report ]]; then count_report "$report"; else count failed 1; fi
+  return $code
+}
 
 # Tests everything that runs on Windows; scripts/windows_setup.sh comes first. Counts each row of not_here.txt as skipped.
 lane_windows-whole() {
@@ -367,10 +383,12 @@ lane_windows-whole() {
       "--gtest_filter=-$(not_here test | paste -sd:)" || code=$?
   done
   passes .venv/bin/python tests/capi/check_exports.py x86_64-w64-mingw32-objdump "$tree/src/fatctx.dll" include/fatctx/c
+  cp build/windows-libraries/x86_64/prefix/bin/libcurl.dll "$tree/tools"
   .venv/bin/python tests/cli/run_cases.py "$tree/tools/fatctx.exe" 2>&1 | tee "$log" || code=$?
+  fetch_on_windows "$tree" || code=$?
   awk '/ of [0-9]+ cases passed$/ { printf "passed %d\nfailed %d\n", $1, $3 - $1 }' "$log" >>"$COUNTS"
-  count skipped "$(grep -cE '^(file|test|case) ' tests/windows/not_here.txt)"
-  sed -nE 's/^(file|test|case) ([^ ]+) +(.*)/skipped: \2: \3/p' tests/windows/not_here.txt
+  count skipped "$(grep -cE '^(file|test|case|python) ' tests/windows/not_here.txt)"
+  sed -nE 's/^(file|test|case|python) ([^ ]+) +(.*)/skipped: \2: \3/p' tests/windows/not_here.txt
   return $code
 }
 

@@ -45,6 +45,19 @@ write_tools() {
   chmod +x "$TREE"/bin/*
 }
 
+# The library that the command loads for HTTP, with the system's own TLS. Tests put it beside the program.
+build_curl() {
+  local -r objects=$TREE/objects/curl
+  cmake -S "$(source_of curl)" -B "$objects" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$TREE/bin/cc" \
+    -DCMAKE_RC_COMPILER=$TARGET-windres "${CMAKE_FLAGS[@]}" -DBUILD_SHARED_LIBS=ON -DBUILD_CURL_EXE=OFF -DHTTP_ONLY=ON \
+    -DCURL_USE_SCHANNEL=ON -DCURL_ZLIB=OFF -DCURL_USE_LIBSSH2=OFF -DUSE_LIBIDN2=OFF -DENABLE_MANUAL=OFF \
+    -DCMAKE_SHARED_LINKER_FLAGS=-static-libgcc
+  cmake --build "$objects"
+  mkdir -p "$PREFIX/bin"
+  cp "$objects/lib/libcurl.dll" "$PREFIX/bin"
+  cp -r "$(source_of curl)/include/curl" "$PREFIX/include"
+}
+
 build_libraries() {
   build_lz4
   # Without vectors chosen at run time: this compiler does not align wider ones on the stack of Windows.
@@ -55,6 +68,7 @@ build_libraries() {
   build_onnx -include sys/stat.h
   build_fmt
   build_cli11
+  build_curl
   # Headers of this machine, for tests alone. Their package finds them beside itself.
   mkdir -p "$PREFIX/share/cmake"
   cp -r /usr/include/nlohmann "$PREFIX/include"
@@ -66,4 +80,4 @@ install_tools
 fetch_sources
 write_tools
 build_all "$(wanted "$TARGET" "$($TARGET-g++-posix -dumpfullversion)" "${DEBIAN_SOURCES[@]}" "$ONNX" "${CXX_FLAGS[*]}" \
-  "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_onnx build_fmt build_cli11)")" build_libraries
+  "$(recipe_of build_libraries build_lz4 build_xxhash build_sodium build_protobuf build_onnx build_fmt build_cli11 build_curl)")" build_libraries

@@ -1,10 +1,10 @@
 #include "tools/source/curl_library.h"
 
-#include <dlfcn.h>
-
 #include <array>
 
 #include <fmt/format.h>
+
+#include "tools/system/shared_library.h"
 
 namespace fatctx::tools {
 namespace {
@@ -14,28 +14,29 @@ constexpr unsigned kOldest = 0x075500;  // 7.85.0: it takes protocols as words
 // Sets a function from the library. Returns false if the library does not have it.
 template <typename Function>
 bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
+  function = reinterpret_cast<Function>(function_of(library, name));
   return function != nullptr;
 }
 
 Result<CurlLibrary> load_once() {
-  void* library = nullptr;
-#ifdef __APPLE__
+#if defined(_WIN32)
+  constexpr std::array kNames = {"libcurl-x64.dll", "libcurl-4.dll", "libcurl.dll"};  // of curl.se, MSYS2, a CMake build
+  constexpr const char* kWhere = "put libcurl-x64.dll of curl.se beside fatctx.exe";
+#elif defined(__APPLE__)
   constexpr std::array kNames = {"libcurl.4.dylib"};
+  constexpr const char* kWhere = "install it";
 #else
   constexpr std::array kNames = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+  constexpr const char* kWhere = "install it (Debian: libcurl4)";
 #endif
-  for (const char* const name : kNames) {
-    if (library == nullptr) library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  }
-  // A program with musl in it finds not even itself.
-  if (library == nullptr && ::dlopen(nullptr, RTLD_NOW) == nullptr) {
+  void* const library = load_library(kNames);
+  if (library == nullptr && !loads_libraries()) {
     return Error{ErrorCode::kBackendLibraryMissing,
                  "HTTP needs libcurl, and this program is static: it loads no libraries; take another build of fatctx"};
   }
   if (library == nullptr) {
     return Error{ErrorCode::kBackendLibraryMissing,
-                 "HTTP needs libcurl, which is not on this machine; install it (Debian: libcurl4)"};
+                 fmt::format("HTTP needs libcurl, which is not on this machine; {}", kWhere)};
   }
   CurlLibrary curl;
   decltype(&curl_version_info) version_info = nullptr;

@@ -65,10 +65,11 @@ Result<Before> open_before(const std::string& path) {
   return before;
 }
 
-// Returns the records that are all there.
+// Returns the records that are all there. A copy of a partial file may have zeros where the file had holes, and not
+// every system tells of holes.
 Result<std::vector<std::uint32_t>> present_records(const Before& before) {
   FATCTX_ASSIGN(const container::AbsentLeaves absent,
-                container::AbsentLeaves::find(*before.file, before.opened.toc, container::LookFor::kHoles,
+                container::AbsentLeaves::find(*before.file, before.opened.toc, container::LookFor::kZeros,
                                               [](std::uint64_t) -> Status { return Done{}; }));
   std::vector<std::uint32_t> present;
   for (const RecordInfo& record : before.opened.toc.records) {

@@ -382,6 +382,17 @@ TEST_F(Fetch, AddsRecordsToAPartialFile) {
   EXPECT_TRUE(is_ok(Container::open(target_).value().acquire("x86-64-v3")));
 }
 
+TEST_F(Fetch, AddsOnlyWhatIsAskedToACopyWithoutHoles) {
+  ASSERT_TRUE(is_ok(fetch({.records = {"x86-64-v2"}}, source_)));
+  const std::string bytes = bytes_of(target_);
+  std::ofstream(target_, std::ios::binary) << bytes;  // zeros where the file had holes
+
+  const auto more = fetch({.records = {"weights"}, .more = true}, source_);
+  ASSERT_TRUE(is_ok(more));
+  EXPECT_THAT(more.value().records, ::testing::Not(::testing::Contains("x86-64-v4")));
+  for (const char* name : {"x86-64-v2", "weights"}) expect_record(name);
+}
+
 TEST_F(Fetch, HoldsASignature) {
   const KeyFiles keys = make_keys(folder_ / "key").value();
   ASSERT_TRUE(is_ok(sign_container(source_, folder_ / "key.key", source_)));
