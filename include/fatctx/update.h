@@ -59,7 +59,7 @@ struct MakeUpdateOptions {
 // Errors: invalid_argument (no `old`, too many, the same one twice, or the same as `newer`), not_present (`newer` is
 //         partial), checksum_mismatch (one of them is damaged), trailing_data (`newer` ends in an append that was not
 //         committed), limit_exceeded (`newer` would be refused for its size, see apply_update(); or, for partial files,
-//         its records share bytes in more than 4,096 ways), exists, changed (one
+//         its records share bytes in too many ways), exists, changed (one
 //         of them was written to meanwhile), cancelled, no_space, io; those of opening a container.
 [[nodiscard]] Result<UpdateReport> make_update(std::span<const std::string> old, const std::string& newer,
                                                const std::string& target, const MakeUpdateOptions& options = {});

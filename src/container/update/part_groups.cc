@@ -15,9 +15,8 @@
 namespace fatctx::container {
 namespace {
 
-// Four chips have at most 15 groups, and 12 of them 4,095. Each group costs a search of its own.
-constexpr std::size_t kMostGroups = 4096;
-constexpr std::size_t kMostMembers = std::size_t{1} << 22;  // of all groups, and of all changes between them
+// The records that need a range, counted for all ranges. Limits the memory for names of groups to 200 MB.
+constexpr std::size_t kMostMembers = std::size_t{1} << 22;
 
 using Ids = std::set<std::uint32_t>;
 
@@ -159,7 +158,7 @@ class Grouper {
   }
 
   Status check_limits() const {
-    if (groups_.size() <= kMostGroups && members_ <= kMostMembers) return Done{};
+    if (members_ <= kMostMembers) return Done{};
     return Error{
         ErrorCode::kLimitExceeded,
         fmt::format("{}: its records share bytes in too many ways for an update for partial files", made_.path)};
