@@ -194,8 +194,8 @@ class Grouper {
     }
     std::vector<std::vector<ByteRange>> sources;
     for (std::size_t i = 0; i < olds_.size(); ++i) {
-      const std::vector<ByteRange> all = {{0, olds_[i].opened.header.committed_end}};
-      sources.push_back(known ? std::move(*common[i]) : all);
+      if (!known) common[i] = {{0, olds_[i].opened.header.committed_end}};
+      sources.push_back(std::move(*common[i]));
     }
     return sources;
   }
