@@ -2,7 +2,8 @@
 // opens, and no byte of it is wrong. Afterwards a good source brings the rest.
 //
 // Input: 1 byte for the container (below); 1 byte for the options, 64: with another container as a seed, 32: of which
-// the largest segment is absent; then answers until the bytes are used up. An answer is 1 byte for its kind:
+// the largest segment is absent, 128: updates are for partial files, and are applied by themselves, too; then answers
+// until the bytes are used up. An answer is 1 byte for its kind:
 //   0 to 3  the first, second, ... range that is wanted, right bytes
 //   4       such a range, cut: 2 bytes for the size
 //   5       such a range with a changed byte: 2 bytes for the place, 1 byte for the value
@@ -50,7 +51,7 @@ const Bytes& seed_of(std::size_t source) { return sources()[(source + 2) % sourc
 // The files that a publisher puts beside a source.
 struct Beside {
   Bytes index;
-  Bytes update;  // from its seed
+  std::array<Bytes, 2> updates;  // from its seed: for whole files, and for partial ones
 };
 
 const std::array<Beside, 3>& beside() {
@@ -65,9 +66,12 @@ const std::array<Beside, 3>& beside() {
       all[i].index = support::read_file(folder.file("index"));
       const std::array<std::string, 1> seed = {folder.file("seed")};
       support::write_file(seed.front(), seed_of(i));
-      const auto update = make_update(seed, source, folder.file("update"), {.overwrite = true});
-      require(update.ok(), "there is an update between containers", update.ok() ? "" : to_text(update.error()));
-      all[i].update = support::read_file(folder.file("update"));
+      for (const bool for_partial : {false, true}) {
+        const auto update =
+            make_update(seed, source, folder.file("update"), {.overwrite = true, .for_partial = for_partial});
+        require(update.ok(), "there is an update between containers", update.ok() ? "" : to_text(update.error()));
+        all[i].updates[for_partial ? 1 : 0] = support::read_file(folder.file("update"));
+      }
     }
     return all;
   }();
@@ -219,10 +223,17 @@ class Fetch {
     (void)fuzz::answered(plan_->use_blocks(folder_.file("index")));
   }
   void use_update(fuzz::Input& input) {
-    Bytes update = beside_.update;
+    const bool for_partial = (options_ & 128U) != 0;
+    Bytes update = beside_.updates[for_partial ? 1 : 0];
     if (change(update, input)) support::rehash_update(update);
     support::write_file(folder_.file("update"), update);
     (void)fuzz::answered(plan_->use_update(folder_.file("update")));
+    if (!for_partial || (options_ & 64U) == 0) return;
+    const std::string applied = folder_.file("applied.fatctx");
+    const std::array<std::string, 1> old = {seed_};
+    if (fuzz::answered(apply_update(folder_.file("update"), old, applied, {.overwrite = true}))) {
+      require_right(applied, source_, 0);
+    }
   }
   bool give(std::uint64_t offset, ByteView bytes) {
     const auto taken = plan_->take(offset, bytes);

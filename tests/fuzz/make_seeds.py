@@ -958,6 +958,11 @@ def fetch() -> Seeds:
         "update-damaged": bytes([1, 64]) + b"\0" * 3 + update((100, 1), hash_right=False) + update((0, 1)) + update((8, 9)) + update((10, 40)) +
                           update((12, 1)) + update((128, 77)) + update((132, 5)) + update((136, 5)) + publish,
         "update-and-index": bytes([2, 112]) + b"\0" * 3 + update() + index() + wrong(0, 1) + update() + b"\0" * 9 + publish,
+        "part": bytes([0, 224]) + b"\0" * 3 + update() + b"\0" * 9 + publish,
+        "part-of-a-sealed-file": bytes([1, 224]) + b"\0" * 3 + update() + b"\0" * 9 + publish,
+        "part-of-a-whole-file": bytes([2, 192]) + b"\0" * 3 + update() + b"\0" * 9 + publish,
+        "part-that-lies": bytes([0, 224]) + b"\0" * 3 + update(*((180 + 3 * step, step) for step in range(40))) + update((400, 3)) + publish,
+        "part-of-a-flag": bytes([2, 224]) + b"\0" * 3 + update((12, 0)) + update((12, 3)) + update((128, 77)) + publish,
         "index": bytes([0, 64]) + b"\0" * 3 + index() + b"\0" * 9 + publish,
         "index-of-a-device": bytes([1, 66]) + b"\0" * 3 + index() + cut(0, 900) + anew + b"\0" * 4 + index() + b"\0" * 5 + publish,
         "index-that-lies": bytes([2, 64]) + b"\0" * 3 + index(*((64 + 8 * block + 1, block) for block in range(60))) + b"\0" * 9 + publish,
