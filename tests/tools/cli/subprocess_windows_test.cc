@@ -27,7 +27,9 @@ using support::TempDir;
 // Runs a disabled test below in a process of its own.
 Result<ProcessResult> itself(const std::string& test, const std::vector<std::string>& more = {},
                              const std::string& folder = "", std::size_t limit = 65536) {
-  (void)::SetEnvironmentVariableA("GTEST_TOTAL_SHARDS", nullptr);  // the child is to run its test in any shard
+  for (const char* name : {"GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"}) {  // the child runs its test in any shard
+    (void)::SetEnvironmentVariableA(name, nullptr);
+  }
   std::string program(MAX_PATH, '\0');
   program.resize(::GetModuleFileNameA(nullptr, program.data(), MAX_PATH));
   std::vector<std::string> arguments = {program, "--gtest_also_run_disabled_tests",
