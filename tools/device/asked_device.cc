@@ -55,8 +55,8 @@ Result<Detection> described(const DeviceFlags& flags, const SocTable& table) {
 }  // namespace
 
 void add_device_flags(CLI::App& command, DeviceFlags& flags) {
-  auto* device = command.add_option("--device", flags.device,
-                                    "A device in words, such as x86-64-v3 or SM8650; default auto: this machine");
+  auto* device =
+      command.add_option("--device", flags.device, "A device, such as x86-64-v3 or SM8650; default auto: this machine");
   device->type_name("TEXT");
   command.add_option("--device-file", flags.device_file, "A device as JSON, from `fatctx device --json`")
       ->type_name("JSON")
