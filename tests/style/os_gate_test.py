@@ -8,7 +8,6 @@ import pytest
 from checkout import code_only, cxx_files, includes, line_of, text_of
 
 GATES = ("src/mapping/", "src/runtime/device/probe_", "tools/system/", "tools/cli/subprocess_", "tools/cli/terminal_",
-         "tools/source/curl_library.cc",
          "tools/ctx_gen/engine/ort_library.cc", "tests/", "bench/")
 
 OS_HEADER = re.compile(
