@@ -354,6 +354,24 @@ lane_windows() {
 # not_here KIND: prints the names of that kind in tests/windows/not_here.txt: test, case, python.
 not_here() { awk -v kind="$1" '$1 == kind { print $2 }' tests/windows/not_here.txt; }
 
+# compiles_for_arm64 TREE: compiles all layers and the command for Windows on ARM64 with zig, and links nothing.
+compiles_for_arm64() {
+  local -r zig=${FATCTX_ZIG:-zig} prefix=build/windows-libraries/x86_64/prefix
+  if ! $zig version >/dev/null 2>&1; then
+    say "skipped: Windows on ARM64: zig (on the PATH, or its command in FATCTX_ZIG)"
+    count skipped 1
+    return 0
+  fi
+  mkdir -p "$1/arm64"
+  # shellcheck disable=SC2016 # the inner shell's own words
+  printf '%s\0' "$1"/src/CMakeFiles/*.dir/Unity/*.cxx "$1"/tools/CMakeFiles/fatctx_tools.dir/Unity/*.cxx |
+    xargs -0 -n 1 -P "$JOBS" sh -c '
+      exec $1 c++ -target aarch64-windows-gnu -std=c++20 -O0 -Wall -Wextra -Werror -DFMT_HEADER_ONLY=1 -isystem "$2/include" \
+        -isystem "$3/src" -Iinclude -Isrc "-I$3/include" -I. "-I$3/tools" -c "$4" -o "$3/arm64/$$.o"' - "$zig" "$prefix" "$1" ||
+    return 1
+  count passed 1
+}
+
 # fetch_on_windows TREE: fetches and pushes with the command of Windows, from servers and registries of this machine.
 fetch_on_windows() {
   local -r wrapped=$PWD/$1/wrapped report=build/check/windows-whole-fetch.xml
@@ -386,6 +404,7 @@ lane_windows-whole() {
   cp build/windows-libraries/x86_64/prefix/bin/libcurl.dll "$tree/tools"
   .venv/bin/python tests/cli/run_cases.py "$tree/tools/fatctx.exe" 2>&1 | tee "$log" || code=$?
   fetch_on_windows "$tree" || code=$?
+  compiles_for_arm64 "$tree" || { count failed 1 && code=1; }
   awk '/ of [0-9]+ cases passed$/ { printf "passed %d\nfailed %d\n", $1, $3 - $1 }' "$log" >>"$COUNTS"
   count skipped "$(grep -cE '^(file|test|case|python) ' tests/windows/not_here.txt)"
   sed -nE 's/^(file|test|case|python) ([^ ]+) +(.*)/skipped: \2: \3/p' tests/windows/not_here.txt

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,7 +120,8 @@ class PartialUpdate : public ::testing::Test {
   static Bytes bytes_of(const std::string& path, const std::string& record) {
     const Container container = Container::open(path).value();
     Bytes bytes;
-    for (const RecordInfo& info : container.records().value()) {
+    const std::span<const RecordInfo> records = container.records().value();
+    for (const RecordInfo& info : records) {
       if (info.name != record) continue;
       EXPECT_TRUE(is_ok(stream_record(container, info.id, [&](ByteView piece) -> Status {
         bytes.insert(bytes.end(), piece.begin(), piece.end());
