@@ -87,8 +87,9 @@ struct ApplyReport {
   std::string path;                 // NEW
   UpdateReport update;              // the update, and where the bytes came from; `old` has the paths that were used
   bool signature_verified = false;  // as OpenReport::signature_verified
-  std::uint64_t absent_bytes = 0;   // of NEW; 0 if it is whole
-  std::vector<std::string> records = {};  // of a partial NEW: the names of those that are whole
+  std::uint64_t absent_bytes = 0;   // bytes that NEW lacks; 0 if NEW is whole
+  // If NEW is partial: the names of its records that are whole.
+  std::vector<std::string> records = {};
 };
 
 // Makes NEW at `target` from the containers at the paths `old`, in any order; more than the update needs do no harm.

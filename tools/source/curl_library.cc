@@ -20,8 +20,8 @@ bool find(void* library, const char* name, Function& function) {
 
 Result<CurlLibrary> load_once() {
 #if defined(_WIN32)
-  constexpr std::array kNames = {"libcurl-x64.dll", "libcurl-4.dll",
-                                 "libcurl.dll"};  // of curl.se, MSYS2, a CMake build
+  // The names that curl.se, MSYS2 and a build by CMake give it.
+  constexpr std::array kNames = {"libcurl-x64.dll", "libcurl-4.dll", "libcurl.dll"};
   constexpr const char* kWhere = "put libcurl-x64.dll of curl.se beside fatctx.exe";
 #elif defined(__APPLE__)
   constexpr std::array kNames = {"libcurl.4.dylib"};

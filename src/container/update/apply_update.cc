@@ -96,7 +96,8 @@ class UpdateApplier {
 
   Error for_all_of_old(Error error) const {
     error.message += fmt::format(
-        ". {} needs all of OLD; an update of `fatctx delta --for-partial` makes a part of the new file, and so does "
+        "; {} needs all of OLD, but an update of `fatctx delta --for-partial` makes a part of the new file, and so "
+        "does "
         "`fatctx fetch SOURCE --from OLD`",
         update_.path());
     return error;

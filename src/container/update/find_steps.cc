@@ -163,7 +163,7 @@ class StepFinder {
   bool joined(const UpdateStep& step) {
     if (steps_.empty() || step.target % kPartSize == 0) return false;
     UpdateStep& last = steps_.back();
-    if (last.target + last.size != step.target) return false;  // of another range of its group
+    if (last.target + last.size != step.target) return false;  // the group goes on behind a gap
     if (last.kind != step.kind || last.source != step.source) return false;
     if (step.kind == Kind::kCopy && last.offset + last.size != step.offset) return false;
     if (step.kind == Kind::kFill && last.offset != step.offset) return false;

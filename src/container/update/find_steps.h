@@ -24,8 +24,8 @@ struct FindSettings {
 // 2, … Counts the bytes of OLD, once for each group that may copy them, and those of NEW.
 //
 // Memory: at most 0.36 bytes for each byte of OLD and each new byte, 6 MiB a thread, and 40 bytes a step. Time: each
-// byte of NEW, and each of OLD for each group, is hashed once, and compared once or twice. Errors: those of reading and
-// of `progress`.
+// byte of NEW, and each of OLD for each group, is hashed once, and compared once or twice. Errors: cancelled, those of
+// reading.
 [[nodiscard]] Result<std::vector<UpdateStep>> find_steps(std::span<const sharing::RecordBytes* const> olds,
                                                          const sharing::RecordBytes& made, const PartGroups& groups,
                                                          const FindSettings& settings, WorkProgress& progress);

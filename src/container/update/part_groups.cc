@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "container/check/needed_records.h"
 #include "container/format/byte_set.h"
 #include "container/read/leaves.h"
 
@@ -50,11 +51,7 @@ bool has_all(const std::vector<ByteRange>& ranges, ByteRange range) noexcept {
 // The bytes of a container that each record needs, with its weights and tensor tables.
 class Needs {
  public:
-  explicit Needs(const Toc& toc) : toc_(toc) {
-    for (const Reference& reference : toc.references) {
-      if (reference.kind == ReferenceKind::kWeights) weights_[reference.from_record].push_back(reference.to_record);
-      if (reference.kind == ReferenceKind::kTensorTable) tables_[reference.to_record].push_back(reference.from_record);
-    }
+  explicit Needs(const Toc& toc) : toc_(toc), needs_(toc) {
     for (const RecordInfo& record : toc.records) by_name_.emplace(record.name, &record);
   }
 
@@ -64,12 +61,11 @@ class Needs {
   }
 
   // Without the description: a device with any record has it.
-  [[nodiscard]] std::vector<ByteRange> of(const RecordInfo& record) const {
-    Ids ids = {record.id};
-    add_of(weights_, record.id, ids);
-    for (const std::uint32_t id : Ids(ids)) add_of(tables_, id, ids);
+  [[nodiscard]] const std::vector<ByteRange>& of(const RecordInfo& record) {
+    const auto [known, fresh] = known_.try_emplace(record.id);
+    if (!fresh) return known->second;
     ByteSet bytes;
-    for (const std::uint32_t id : ids) {
+    for (const std::uint32_t id : needs_.of({record.id})) {
       const RecordInfo* one = toc_.find(id);
       if (one == nullptr) continue;
       for (const SegmentLeaves& leaves : leaves_under(toc_, *one)) {
@@ -78,19 +74,14 @@ class Needs {
         bytes.add({segment.offset + first, std::min(leaves.range.end << kLeafLog2, segment.size) - first});
       }
     }
-    return bytes.ranges();
+    known->second = bytes.ranges();
+    return known->second;
   }
 
  private:
-  using Edges = std::map<std::uint32_t, std::vector<std::uint32_t>>;
-  static void add_of(const Edges& edges, std::uint32_t id, Ids& ids) {
-    const auto found = edges.find(id);
-    if (found != edges.end()) ids.insert(found->second.begin(), found->second.end());
-  }
-
   const Toc& toc_;
-  Edges weights_;
-  Edges tables_;
+  RecordNeeds needs_;
+  std::map<std::uint32_t, std::vector<ByteRange>> known_;  // by the record
   std::map<std::string_view, const RecordInfo*> by_name_;
 };
 
@@ -104,12 +95,7 @@ class Grouper {
     FATCTX_TRY(sweep());
     std::vector<PartGroup> groups;
     groups.push_back({metadata_, tables_of_olds()});
-    for (auto& [ids, made] : groups_) {
-      FATCTX_ASSIGN(std::vector<std::vector<ByteRange>> from, sources_of(ids));
-      groups.push_back({std::move(made), std::move(from)});
-    }
-    groups.erase(std::remove_if(groups.begin(), groups.end(), [](const PartGroup& one) { return one.made.empty(); }),
-                 groups.end());
+    for (auto& [ids, made] : groups_) groups.push_back({std::move(made), sources_of(ids)});
     return groups;
   }
 
@@ -118,7 +104,7 @@ class Grouper {
   Status sweep() {
     const Toc& toc = made_.opened.toc;
     std::map<std::uint64_t, std::vector<std::uint32_t>> changes;  // by offset: a record begins or ends to need bytes
-    const Needs needs(toc);
+    Needs needs(toc);
     for (const RecordInfo& record : toc.records) {
       for (const ByteRange& range : needs.of(record)) {
         changes[range.offset].push_back(record.id);
@@ -176,7 +162,7 @@ class Grouper {
   }
 
   // Returns the bytes of each OLD that everybody has who has the old records of these names.
-  Result<std::vector<std::vector<ByteRange>>> sources_of(const Ids& ids) const {
+  std::vector<std::vector<ByteRange>> sources_of(const Ids& ids) {
     std::vector<std::optional<std::vector<ByteRange>>> common(olds_.size());
     bool known = false;
     for (const std::uint32_t id : ids) {
@@ -188,8 +174,8 @@ class Grouper {
       known = true;
       for (std::size_t i = 0; i < olds_.size(); ++i) {
         const RecordInfo* old = needs_of_olds_[i].named(name);
-        std::vector<ByteRange> needed = old != nullptr ? needs_of_olds_[i].of(*old) : std::vector<ByteRange>();
-        common[i] = common[i] ? in_both(*common[i], needed) : std::move(needed);
+        const std::vector<ByteRange> needed = old != nullptr ? needs_of_olds_[i].of(*old) : std::vector<ByteRange>();
+        common[i] = common[i] ? in_both(*common[i], needed) : needed;
       }
     }
     std::vector<std::vector<ByteRange>> sources;

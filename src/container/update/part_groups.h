@@ -26,8 +26,9 @@ class PartGroups {
 
   // A byte of NEW that records need may be copied from bytes of OLD that the records of the same names need, all of
   // them. Records that no OLD has do not count. Bytes outside of segments may be copied from the tables of OLD.
-  // Time and memory: linear in the ranges of all records. Errors: limit_exceeded (records share bytes in too many
-  // ways).
+  //
+  // Time: for each group, the ranges of its records. Memory: the ranges of all records, and 200 MB.
+  // Errors: limit_exceeded (records share bytes in too many ways).
   [[nodiscard]] static Result<PartGroups> by_record(const ContainerFile& made, std::span<const ContainerFile> olds);
 
   [[nodiscard]] const std::vector<PartGroup>& groups() const noexcept { return groups_; }

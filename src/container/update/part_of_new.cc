@@ -106,19 +106,11 @@ Result<std::set<std::string>> whole_records_of(const std::vector<ContainerFile>&
     for (const RecordInfo& record : toc.records) {
       if (absent.bytes_of(record) != 0) lack.insert(record.id);
     }
-    // A record lacks what it refers to: weights their tensor tables, binaries their weights.
-    for (const Reference& reference : toc.references) {
-      if (reference.kind == ReferenceKind::kTensorTable && lack.contains(reference.from_record)) {
-        lack.insert(reference.to_record);
-      }
-    }
-    for (const Reference& reference : toc.references) {
-      if (reference.kind == ReferenceKind::kWeights && lack.contains(reference.to_record)) {
-        lack.insert(reference.from_record);
-      }
-    }
+    const RecordNeeds needs(toc);
     for (const RecordInfo& record : toc.records) {
-      (lack.contains(record.id) ? lacking : whole).emplace(record.name);
+      const std::set<std::uint32_t> needed = needs.of({record.id});
+      const bool lacks = std::any_of(needed.begin(), needed.end(), [&](std::uint32_t id) { return lack.contains(id); });
+      (lacks ? lacking : whole).emplace(record.name);
     }
   }
   for (const std::string& name : lacking) whole.erase(name);
