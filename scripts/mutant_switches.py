@@ -1,10 +1,10 @@
-"""Puts a switch at every place of a C++ source that a simple change can break. For scripts/writer_mutants.py."""
+"""Puts a switch at every place of a C++ source that a simple change can break. For scripts/mutants.py."""
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-SWITCH_HEADER = """// Written by scripts/writer_mutants.py.
+SWITCH_HEADER = """// Written by scripts/mutants.py.
 #pragma once
 #pragma GCC system_header  // without warnings
 #include <utility>
@@ -44,7 +44,7 @@ FATCTX_MUTANTS_COMPARE(Equal, ==, !=)
 FATCTX_MUTANTS_COMPARE(Unequal, !=, ==)
 }  // namespace fatctx_mutants
 """
-SWITCH = """// Written by scripts/writer_mutants.py.
+SWITCH = """// Written by scripts/mutants.py.
 #include "mutant_switch.h"
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -168,14 +168,14 @@ def edits_of(code: str) -> Iterator[Edit]:
         yield Edit(found.start(1), "statement left out", ((found.start(1), "if (fatctx_mutants::on({})) {{}} else "),))
 
 
-def mutate(name: str, text: str, first: int, without: set[int]) -> tuple[str, list[Mutant]]:
-    """Returns the text with switches, except in lines of `without`, and its mutants. Lines and places keep their numbers."""
-    code = blanked(text)
+def mutate(name: str, text: str, edits: Iterable[Edit], first: int, without: set[int]) -> tuple[str, list[Mutant]]:
+    """Returns the text with switches for these edits, except in lines of `without`, and its mutants. Lines and places
+    keep their numbers."""
     mutants: list[Mutant] = []
     insertions: list[tuple[int, int, str, int]] = []  # position, order, text, position to continue from
     seen: dict[tuple[str, str], int] = {}
     lines = text.split("\n")
-    for place, edit in enumerate(sorted(edits_of(code), key=lambda one: (one.at, one.kind)), first):
+    for place, edit in enumerate(sorted(edits, key=lambda one: (one.at, one.kind)), first):
         line = text.count("\n", 0, edit.at) + 1
         said = lines[line - 1].strip()
         nth = seen.get((edit.kind, said), 0)

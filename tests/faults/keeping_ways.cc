@@ -91,6 +91,14 @@ std::vector<Way> keeping_ways() {
          return std::to_string(report.checked_bytes);
        },
        8},
+      {"make keys",
+       [](const std::string& path) -> Result<std::string> {
+         for (const char* end : {".key", ".pub"}) std::filesystem::remove(path + end);
+         FATCTX_ASSIGN(const KeyFiles made, make_keys(path));
+         FATCTX_ASSIGN(const PublicKey key, read_public_key(made.public_path));
+         return std::string(key == made.public_key ? "one pair" : "two keys");
+       },
+       8},
       {"repair", [&files](const std::string& path) { return repaired(files.damaged, path + ".damaged"); }, 15},
       {"repair of a whole file",
        [&files](const std::string& path) { return repaired(files.ordinary, path + ".whole"); }, 8},

@@ -456,7 +456,7 @@ std::vector<Way> ways() {
        },
        30},
   };
-  for (auto more : {import_ways, keeping_ways}) {
+  for (auto more : {import_ways, keeping_ways, sharing_ways}) {
     for (Way& way : more()) all.push_back(std::move(way));
   }
   return all;

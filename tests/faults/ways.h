@@ -27,6 +27,8 @@ struct Way {
 [[nodiscard]] std::vector<Way> import_ways();
 // Returns the operations for signing, keys, repair and comparing; they have files of their own, too.
 [[nodiscard]] std::vector<Way> keeping_ways();
+// Returns the operations for appending what a container has already, and for compressing.
+[[nodiscard]] std::vector<Way> sharing_ways();
 
 // Digests of an outcome: of bytes, of a file, of every record of a container.
 [[nodiscard]] std::string digest(ByteView bytes);

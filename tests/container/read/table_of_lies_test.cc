@@ -1,5 +1,5 @@
 // The table of malformed files: every rule of the format has a file that breaks only this rule, with every checksum
-// right. The file is refused for this rule and no other. scripts/rule_mutants.py removes each check of the reader in
+// right. The file is refused for this rule and no other. scripts/mutants.py removes each check of the reader in
 // turn and expects a row to fail.
 //
 // The rows are in lies_header.h, lies_toc.h and lies_verify.h; those of tensor tables are in tensor_table_test.cc.

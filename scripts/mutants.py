@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Breaks the writers, the registry and the views at every place in turn and expects a test to fail for it.
+"""Breaks the writers, the registry, the views and the checks of readers at every place in turn and expects a test to fail.
 
 Works on a copy of the checkout. There each place that can be broken gets a number and a switch: a check whose error is
 ignored, a statement left out, a condition negated, a comparison that takes one value more or less, a number off by one.
+Readers get a switch at each place that refuses bytes.
 The tests are built once. Each test is run once by itself without a mutant: that tells at which places a mutant would
 matter to it, and how long it takes. Then each mutant is tried with those tests. The test that caught it in an earlier
 run comes first (tests/mutants/caught_by.tsv), then those that caught its neighbours, then quick ones, many in one
@@ -11,7 +12,7 @@ test notices are tried with the slow tests in groups: if a test passes with many
 them. A mutant that no test notices is a survivor: it needs a test, or a row with the reason in
 tests/mutants/survivors.txt.
 
-    scripts/writer_mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--minutes N] [--keep]
+    scripts/mutants.py [--build FOLDER] [--only TEXT] [--sample N [--seed S]] [--jobs N] [--minutes N] [--keep]
                               [--listed] [--record] [--list | --report]
 
 FOLDER/results.tsv keeps every result at once, so that a run which was stopped goes on where it was. Results count until
@@ -42,13 +43,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mutant_switches import MOST_PLACES, SWITCH, SWITCH_HEADER, CannotTry, Mutant, blanked, edits_of, mutate
+from mutant_switches import MOST_PLACES, SWITCH, SWITCH_HEADER, CannotTry, Edit, Mutant, blanked, edits_of, mutate
+from refusals import refusal_pattern, refusals_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SURVIVORS = ROOT / "tests/mutants/survivors.txt"
 CAUGHT_BY = ROOT / "tests/mutants/caught_by.tsv"
-FOLDERS = ["src/container/edit", "src/container/write", "src/runtime/open", "src/runtime/view"]
-FILES = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).glob("*.cc"))
+WRITERS = ["src/container/edit", "src/container/write", "src/runtime/open", "src/runtime/view"]
+READERS = [f"src/container/{room}" for room in ("check", "dlc", "fetch", "format", "import", "read", "update")]
+FILES = [str(path.relative_to(ROOT)) for folder in [*WRITERS, *READERS] for path in sorted((ROOT / folder).glob("*.cc"))]
+REFUSAL = refusal_pattern(path for folder in READERS for suffix in ("*.cc", "*.h") for path in (ROOT / folder).glob(suffix))
 COPIED = ["CMakeLists.txt", "cmake", "data", "docs", "include", "samples", "src", "tests"]
 PROGRAMS = ["container_tests", "runtime_tests", "faults_tests", "crash_tests"]
 # A test that takes longer than this with the shipped code is left to its own proof.
@@ -66,6 +70,21 @@ CHUNK = 96  # mutants that get their results together
 
 def run(command: list, **more) -> subprocess.CompletedProcess:
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+
+
+def edits_in(name: str, text: str) -> list[Edit]:
+    """Returns what can be broken in a source with this name and text."""
+    code = blanked(text)
+    return list(edits_of(code) if os.path.dirname(name) in WRITERS else refusals_of(code, REFUSAL))
+
+
+def shipped_mutants() -> list[Mutant]:
+    """Returns the mutants of all files, as if each place compiled with its switch."""
+    found: list[Mutant] = []
+    for name in FILES:
+        text = (ROOT / name).read_text()
+        found += mutate(name, text, edits_in(name, text), len(found), set())[1]
+    return found
 
 
 class Build:
@@ -129,8 +148,9 @@ class Build:
         first = 0
         for name in FILES:
             shipped = (ROOT / name).read_text()
-            text, found = mutate(name, shipped, first, without[name])
-            first += len(list(edits_of(blanked(shipped))))
+            edits = edits_in(name, shipped)
+            text, found = mutate(name, shipped, edits, first, without[name])
+            first += len(edits)
             # The text is included from a separate file, because only a header can suppress all warnings.
             self._write(f"{name}.switched", text)
             self._write(name, f'#include "{Path(name).name}.switched"\n')
@@ -449,7 +469,7 @@ def record(mutants: list[Mutant], results: Results) -> None:
     for test, words in sorted(by.items()):
         words.sort()
         rows += [f"{test}\t{' '.join(words[first:first + 12])}\n" for first in range(0, len(words), 12)]
-    CAUGHT_BY.write_text("# Written by scripts/writer_mutants.py --record: a test, and the mutants that it caught. Only a hint for the next run.\n"
+    CAUGHT_BY.write_text("# Written by scripts/mutants.py --record: a test, and the mutants that it caught. Only a hint for the next run.\n"
                          + "".join(rows))
 
 
@@ -565,9 +585,7 @@ def main() -> int:
 
     try:
         if arguments.list or (arguments.report and arguments.build):
-            all_of_them: list[Mutant] = []
-            for name in FILES:
-                all_of_them += mutate(name, (ROOT / name).read_text(), len(all_of_them), set())[1]
+            all_of_them = shipped_mutants()
             if arguments.report:
                 results = Results(arguments.build / "results.tsv", arguments.keep)
                 if arguments.record:
@@ -591,7 +609,7 @@ def main() -> int:
                 record(build.mutants, results)
             return report(chosen, results, set(tests.of_place))
     except CannotTry as reason:
-        print(f"writer_mutants: {reason}", file=sys.stderr)
+        print(f"mutants: {reason}", file=sys.stderr)
         return 2
 
 
