@@ -17,7 +17,8 @@ def lanes(machine):
 
     def make(arms):
         script(machine, "scripts/setup.sh", "echo set-up was called with: $*")
-        script(machine, "scripts/site_setup.sh", "exit 0")
+        for lane in ("site", "cross"):
+            script(machine, f"scripts/{lane}_setup.sh", "exit 0")
         script(machine, "scripts/lane.sh", 'case $1 in\n' + arms + '\n*) echo passed 1 > "$2" ;;\nesac')
         return machine
 
@@ -31,7 +32,7 @@ def test_the_closing_line_adds_up_all_lanes(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 0, result.stdout + result.stderr
-    assert result.stdout.splitlines()[-1] == "61 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and nine lanes with one each
+    assert result.stdout.splitlines()[-1] == "62 passed, 0 failed, 2 skipped"  # 40 + 7 + 5 and ten lanes with one each
 
 
 def test_a_failed_test_fails_the_whole(lanes):
@@ -40,7 +41,7 @@ def test_a_failed_test_fails_the_whole(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "13 passed, 2 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "14 passed, 2 failed, 0 skipped"
     assert "it broke here" in result.stdout and "build/check/asan.log" in result.stdout
 
 
@@ -50,7 +51,7 @@ def test_a_lane_that_breaks_before_it_counts_has_failed_once(lanes):
     result = machine.run("check", "--all")
 
     assert result.returncode == 1
-    assert result.stdout.splitlines()[-1] == "10 passed, 1 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "11 passed, 1 failed, 0 skipped"
 
 
 def test_a_lane_that_counted_and_then_broke_has_failed(lanes):
@@ -77,7 +78,7 @@ def test_alone_it_runs_three_lanes_and_needs_no_clang(lanes):
 def test_all_runs_every_lane_that_continuous_integration_runs(lanes):
     result = lanes("").run("check", "--all")
 
-    assert result.stdout.splitlines()[-1] == "11 passed, 0 failed, 0 skipped"
+    assert result.stdout.splitlines()[-1] == "12 passed, 0 failed, 0 skipped"
     assert "set-up was called with: --small --test --check\n" in result.stdout
 
 
