@@ -1,6 +1,7 @@
 // Block indexes: what the writer writes, and what a reader refuses.
 #include "container/update/block_index.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -28,6 +29,7 @@ using support::Bytes;
 using support::fails_with;
 using support::is_ok;
 using support::pattern;
+using ::testing::HasSubstr;
 
 // A container of about 300 KB, and its index.
 class BlockIndexes : public ::testing::Test {
@@ -110,7 +112,9 @@ TEST_F(BlockIndexes, AreRefusedWithTheReason) {
                                  good.size() - 17, good.size() - 1}) {
     Bytes cut = good;
     cut.resize(size);
-    EXPECT_TRUE(fails_with(opened(cut), ErrorCode::kTruncated)) << size;
+    const auto refused = opened(cut);
+    ASSERT_TRUE(fails_with(refused, ErrorCode::kTruncated)) << size;
+    EXPECT_THAT(refused.error().message, HasSubstr(size < 64 ? "ends in its header" : "and should have"));
   }
   EXPECT_TRUE(fails_with(opened({}), ErrorCode::kBadMagic));
   EXPECT_TRUE(fails_with(opened(pattern(500, 3)), ErrorCode::kBadMagic));
@@ -134,7 +138,9 @@ TEST_F(BlockIndexes, AreRefusedWithTheReason) {
   EXPECT_TRUE(refused(ErrorCode::kLimitExceeded,
                       [](BlockIndexHeader& header) { header.of.size = (kMostBlocks + 1) << kMostBlockLog2; }));
   EXPECT_TRUE(fails_with(BlockIndex::open(folder_.file("none")), ErrorCode::kNotFound));
-  EXPECT_TRUE(fails_with(BlockIndex::open(folder_.path()), ErrorCode::kNotRegularFile));
+  for (const std::string& path : {folder_.path(), std::string("/dev/zero")}) {
+    EXPECT_TRUE(fails_with(BlockIndex::open(path), ErrorCode::kNotRegularFile)) << path;
+  }
 }
 
 TEST_F(BlockIndexes, AreMadeOfWholeContainersOnly) {

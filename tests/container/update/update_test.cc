@@ -235,7 +235,32 @@ TEST_F(Update, WhatCannotBeMadeIsRefused) {
   EXPECT_TRUE(fails_with(make_update(std::vector{old_, old_}, new_, update_), ErrorCode::kInvalidArgument));
   EXPECT_TRUE(fails_with(make_update({}, new_, update_), ErrorCode::kInvalidArgument));
   EXPECT_TRUE(fails_with(make_update(std::vector<std::string>(17, old_), new_, update_), ErrorCode::kInvalidArgument));
+  const auto device = make_update(std::vector{old_}, "/dev/zero", update_);
+  EXPECT_TRUE(fails_with(device, ErrorCode::kNotRegularFile));
+  const auto size = std::filesystem::file_size(new_);
+  std::filesystem::resize_file(new_, size + 5);
+  const auto followed = make_update(std::vector{old_}, new_, update_);
+  ASSERT_TRUE(fails_with(followed, ErrorCode::kTrailingData));
+  EXPECT_THAT(followed.error().message, HasSubstr("5 bytes follow the committed end"));
   EXPECT_FALSE(std::filesystem::exists(update_));
+}
+
+// An update makes at most 64 MiB more than sixteen times what it is made from.
+TEST_F(Update, ALargeNewFileOutOfASmallOldOneIsRefused) {
+  PackOptions options;
+  options.overwrite = true;
+  options.sharing = Sharing::kOff;
+  const auto pack_bytes = [&](const std::string& path, Bytes bytes) {
+    ASSERT_TRUE(
+        is_ok(support::pack({support::plain_record(RecordType::kOpaque, "o", std::move(bytes))}, path, options)));
+  };
+  pack_bytes(old_, pattern(10, 1));
+  Bytes large(static_cast<std::size_t>(container::most_made(std::filesystem::file_size(old_))));
+  large.front() = std::byte{1};
+  pack_bytes(new_, std::move(large));
+  const auto refused = make();
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kLimitExceeded));
+  EXPECT_THAT(refused.error().message, HasSubstr("are more than an update from"));
 }
 
 // Changes the payload at the first place where it has `what`.
@@ -255,6 +280,11 @@ TEST_F(Update, DamageIsFoundBeforeAnUpdateIsMade) {
   EXPECT_THAT(refused.error().message, HasSubstr("record \"x86-64-v"));
   write_file(new_, good);
   change_payload(old_, pattern(70'000, 60), std::byte{3}, 5);
+  EXPECT_TRUE(fails_with(make(), ErrorCode::kChecksumMismatch, "F26"));
+  Bytes without_hashes = good;
+  const container::Toc toc = container::ContainerFile::open(new_).value().opened.toc;
+  without_hashes[static_cast<std::size_t>(container::stored_leaf_hashes(toc).front().in_file.offset)] ^= std::byte{1};
+  write_file(new_, without_hashes);
   EXPECT_TRUE(fails_with(make(), ErrorCode::kChecksumMismatch, "F26"));
   EXPECT_FALSE(std::filesystem::exists(update_));
 }
@@ -411,6 +441,28 @@ TEST_F(Update, ACallerStopsIt) {
   EXPECT_TRUE(fails_with(apply({}, {.cancel = &stop}), ErrorCode::kCancelled));
   EXPECT_TRUE(fails_with(make_update(std::vector{old_}, new_, update_, {.overwrite = true, .cancel = &stop}),
                          ErrorCode::kCancelled));
+  // At each moment of the work, too.
+  for (const bool applying : {false, true}) {
+    std::uint64_t moments = 0;
+    for (std::uint64_t moment = 0; moment <= moments; ++moment) {
+      std::atomic<bool> later = false;
+      std::uint64_t seen = 0;
+      const auto watch = [&](std::uint64_t, std::uint64_t) {
+        later = seen++ == moment;
+        moments = std::max(moments, seen);
+      };
+      const bool stopped = applying
+                               ? fails_with(apply({}, {.progress = watch, .cancel = &later}), ErrorCode::kCancelled)
+                               : fails_with(make_update(std::vector{old_}, new_, update_,
+                                                        {.overwrite = true, .progress = watch, .cancel = &later}),
+                                            ErrorCode::kCancelled);
+      EXPECT_TRUE(stopped || moment + 1 >= moments) << "only the last call comes too late";
+      std::filesystem::remove(out_);
+    }
+    if (!applying) {
+      ASSERT_TRUE(is_ok(make()));
+    }
+  }
   std::uint64_t last = 0;
   ASSERT_TRUE(is_ok(apply({}, {.progress = [&](std::uint64_t done, std::uint64_t total) {
                             EXPECT_LE(done, total);

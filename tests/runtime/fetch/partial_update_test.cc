@@ -304,13 +304,14 @@ class LyingPartialUpdate : public PartialUpdate {
     }
     return {};
   }
-  Result<ApplyReport> apply_forged(const Bytes& bytes) const {
+  // The leaf is the first one of the record `copied`.
+  Result<ApplyReport> apply_forged(const Bytes& bytes, const std::string& copied = "three") const {
     using container::UpdateStep;
-    const ByteRange three = first_leaf_of(new_, "three");
-    const std::uint64_t behind = three.offset + three.size;
+    const ByteRange leaf = first_leaf_of(new_, copied);
+    const std::uint64_t behind = leaf.offset + leaf.size;
     const std::vector<UpdateStep> steps = {
-        {.kind = UpdateStep::Kind::kLiteral, .target = 0, .size = three.offset},
-        {.target = three.offset, .size = three.size, .source = 1, .offset = first_leaf_of(old_, "three").offset},
+        {.kind = UpdateStep::Kind::kLiteral, .target = 0, .size = leaf.offset},
+        {.target = leaf.offset, .size = leaf.size, .source = 1, .offset = first_leaf_of(old_, "three").offset},
         {.kind = UpdateStep::Kind::kLiteral, .target = behind, .size = bytes.size() - behind}};
     const auto name_of = [](const std::string& path) { return container::ContainerFile::open(path).value().name(); };
     // The encoder sees another OLD, so that no literal is a difference to it.
@@ -327,6 +328,13 @@ TEST_F(LyingPartialUpdate, WithoutALieThePartComesOut) {
   EXPECT_EQ(applied.value().absent_bytes, kLeaf);
   EXPECT_THAT(applied.value().records, Not(Contains("three")));
   EXPECT_THAT(applied.value().records, Contains("two")) << "the update holds it";
+}
+
+TEST_F(LyingPartialUpdate, ARecordThatTheDeviceHasComesOutWholeOrNothingDoes) {
+  const auto refused = apply_forged(read_file(new_), "one");
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kNotPresent));
+  EXPECT_THAT(refused.error().message, HasSubstr("\"one\""));
+  EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
 TEST_F(LyingPartialUpdate, AWrongLeafThatTheDeviceCouldMakeIsRefused) {
