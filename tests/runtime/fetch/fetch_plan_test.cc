@@ -17,6 +17,8 @@
 #include <functional>
 #include <random>
 
+#include "container/format/crypto.h"
+#include "container/update/container_file.h"
 #include "fatctx/appender.h"
 #include "fatctx/container.h"
 #include "fatctx/info.h"
@@ -391,6 +393,21 @@ TEST_F(Fetch, AddsOnlyWhatIsAskedToACopyWithoutHoles) {
   ASSERT_TRUE(is_ok(more));
   EXPECT_THAT(more.value().records, ::testing::Not(::testing::Contains("x86-64-v4")));
   for (const char* name : {"x86-64-v2", "weights"}) expect_record(name);
+}
+
+TEST_F(Fetch, BringsTheContainerOfADigestAndNoOther) {
+  const std::string bytes = bytes_of(source_);
+  const container::Header header = container::ContainerFile::open(source_).value().opened.header;
+  const std::string digest = to_hex(
+      container::sha256(view_of(bytes).subspan(static_cast<std::size_t>(header.toc_offset[0]), header.toc_size)));
+  EXPECT_TRUE(is_ok(fetch({.records = {"x86-64-v2"}, .overwrite = true, .toc_sha256 = digest}, source_)));
+  pack(source_, 2);
+  std::filesystem::remove(target_);
+  const auto refused = fetch({.records = {"x86-64-v2"}, .toc_sha256 = digest}, source_);
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kChanged));
+  EXPECT_THAT(refused.error().message, HasSubstr("not the container that was asked for"));
+  EXPECT_FALSE(std::filesystem::exists(target_));
+  EXPECT_TRUE(fails_with(fetch({.toc_sha256 = "ABC"}, source_), ErrorCode::kInvalidArgument));
 }
 
 TEST_F(Fetch, HoldsASignature) {
