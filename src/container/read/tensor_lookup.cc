@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,11 +16,20 @@
 namespace fatctx::container {
 namespace {
 
+// Reads bytes of the table. Offsets in errors count from its first byte, and not from that of the file.
+Status read_table(const mapping::OsFile& file, ByteRange in_file, std::uint64_t offset, std::span<std::byte> out) {
+  auto read = file.read_at(in_file.offset + offset, out);
+  if (read.ok()) return read;
+  Error error = std::move(read).error();
+  if (error.where.file_offset) *error.where.file_offset -= in_file.offset;
+  return error;
+}
+
 // The body of a table, of which pages are read when they are used. Keeps the last page.
 class Pages {
  public:
-  Pages(const mapping::OsFile& file, ByteRange body, ByteView hashes, std::uint64_t head_size)
-      : file_(file), body_(body), hashes_(hashes), head_size_(head_size) {}
+  Pages(const mapping::OsFile& file, ByteRange in_file, ByteView hashes, std::uint64_t head_size)
+      : file_(file), in_file_(in_file), hashes_(hashes), head_size_(head_size) {}
 
   // Copies bytes of the body out. Requires: they are inside it.
   Status read(std::uint64_t offset, std::span<std::byte> out) {
@@ -46,10 +56,10 @@ class Pages {
  private:
   Status take(std::uint64_t page) {
     if (page_number_ == page) return Done{};
-    const ByteRange range = page_range(page, body_.size);
+    const ByteRange range = page_range(page, in_file_.size - head_size_);
     page_number_.reset();
     page_.resize(static_cast<std::size_t>(range.size));
-    FATCTX_TRY(file_.read_at(body_.offset + range.offset, page_));
+    FATCTX_TRY(read_table(file_, in_file_, head_size_ + range.offset, page_));
     if (!page_hash_matches(hashes_, page, page_)) {
       if (all_zero(page_)) return not_present_table(head_size_ + range.offset, fmt::format("its page {}", page));
       return table_error(ErrorCode::kChecksumMismatch, "F46", head_size_ + range.offset,
@@ -60,7 +70,7 @@ class Pages {
   }
 
   const mapping::OsFile& file_;
-  const ByteRange body_;  // in the file
+  const ByteRange in_file_;  // of the whole table
   const ByteView hashes_;
   const std::uint64_t head_size_;
   std::optional<std::uint64_t> page_number_;
@@ -71,13 +81,13 @@ class Pages {
 Result<std::vector<std::byte>> read_head(const mapping::OsFile& file, ByteRange in_file, std::uint64_t blob_size,
                                          const Hash128& table_hash, bool newer_fields) {
   std::vector<std::byte> head(static_cast<std::size_t>(std::min(kTocPageSize, in_file.size)));
-  FATCTX_TRY(file.read_at(in_file.offset, head));
+  FATCTX_TRY(read_table(file, in_file, 0, head));
   if (all_zero(head)) return not_present_table(0, "its head");
   FATCTX_ASSIGN(const TensorTableHeader header, check_table_header(head, in_file.size, blob_size, newer_fields));
   const auto size = static_cast<std::size_t>(head_size_of(header));  // inside the table: the sizes add up
   const std::size_t there = std::min(head.size(), size);
   head.resize(size);
-  FATCTX_TRY(file.read_at(in_file.offset + there, std::span(head).subspan(there)));
+  FATCTX_TRY(read_table(file, in_file, there, std::span(head).subspan(there)));
   if (hash128(head) == table_hash) return head;
   return table_error(ErrorCode::kChecksumMismatch, "F46", 0, "its head does not have the hash in its reference");
 }
@@ -91,10 +101,9 @@ Result<std::optional<FoundTensor>> find_tensor(const mapping::OsFile& file, Byte
   const std::uint64_t count = header.count;
   const std::uint64_t index_at = count * header.entry_size;  // in the body
   const std::uint64_t names_at = index_at + count * sizeof(NameIndexEntry);
-  const ByteRange body{in_file.offset + head.size(), in_file.size - head.size()};
   const ByteView hashes = ByteView(head).subspan(sizeof(TensorTableHeader));
-  Pages index(file, body, hashes, head.size());
-  Pages entries(file, body, hashes, head.size());
+  Pages index(file, in_file, hashes, head.size());
+  Pages entries(file, in_file, hashes, head.size());
 
   TensorEntry entry = {};
   std::string stored;

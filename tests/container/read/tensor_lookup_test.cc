@@ -87,6 +87,21 @@ TEST(TensorLookup, ReadsTheHeadAndAFewPages) {
   EXPECT_LE(file.calls(support::FileCall::kRead), 7U);
 }
 
+TEST(TensorLookup, AReadThatFailsNamesItsPlaceInTheTable) {
+  const Table table(1'500);
+  std::uint64_t call = 0;
+  for (;; ++call) {
+    MemoryFile file = table.file();
+    file.fail(support::FileCall::kRead, call, false);
+    const auto found = table.find(file, "layer/31/weight");
+    if (found.ok()) break;
+    ASSERT_TRUE(fails_with(found, ErrorCode::kIo)) << call;
+    ASSERT_TRUE(found.error().where.file_offset.has_value()) << call;
+    EXPECT_LT(*found.error().where.file_offset, table.bytes.size()) << call;
+  }
+  EXPECT_GE(call, 4U) << "head, index and entry";
+}
+
 TEST(TensorLookup, EveryFlippedBitOfWhatItReadsIsFound) {
   const Table table(60);
   for (std::size_t at = 0; at < table.bytes.size(); ++at) {
