@@ -336,9 +336,8 @@ Status ComposedRecord::recheck() const {
 }
 
 bool is_composed(const Container& container, const RecordInfo& record, const StitchHost& host) {
-  if (record.size_bytes == 0) return false;
   if (record.recipe) return true;
-  if (record.slice_count < 2) return false;
+  if (record.slice_count < 2) return false;  // an empty record has none (F22)
   const MappedContainer& mapped = *mapped_of(container);
   const bool never_maps = mapped.file().descriptor() < 0 || mapped.mapped_by_provider();
   if (never_maps && !has_permission(options_of(container))) return false;
