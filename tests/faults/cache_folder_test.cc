@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "fatctx/packer.h"
 #include "fatctx/view_cache.h"
 #include "faults/os_faults.h"
+#include "faults/work_count.h"
 #include "support/chip_corpus.h"
 #include "support/opened.h"
 #include "support/result_matchers.h"
@@ -58,10 +60,12 @@ TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
           if (made) {
             ASSERT_TRUE(is_ok(collect_view_cache(cache_.path(), 0)));
           }
+          std::string at;
           auto view = [&] {
             const Injected injected({.error_number = number, .call = call, .for_ever = for_ever});
             auto done = acquire(container);
             met = injected.met();
+            at = injected.call();
             return done;
           }();
           SCOPED_TRACE(std::to_string(number) + (for_ever ? " for ever" : " once") + " from call " +
@@ -69,6 +73,7 @@ TEST_F(CacheFolderFaults, AreErrorsThatSaySoAndLeaveOnlyWholeFiles) {
           if (view.ok()) {
             EXPECT_EQ(view.value().copied_bytes(), 0U) << "memory in place of the folder";
             EXPECT_GT(view.value().cached_bytes(), 0U);
+            EXPECT_FALSE(at == "fallocate" && number == ENOSPC) << "a full disk is told before anything is written";
           } else {
             EXPECT_EQ(view.error().where.os_error, number) << to_text(view.error());
             if (number == ENOSPC) {
@@ -104,6 +109,32 @@ TEST_F(CacheFolderFaults, AFileThatSomebodyRemovesWhileTheFolderIsListedIsLeftOu
   ASSERT_TRUE(is_ok(listed));
   EXPECT_TRUE(listed.value().empty());
   EXPECT_FALSE(std::filesystem::exists(file)) << "was it removed in between at all?";
+}
+
+TEST_F(CacheFolderFaults, AFileThatSomebodyRemovesAgainAndAgainIsAnErrorInTheEnd) {
+  const Container container = Container::open(path_, {.cache_folder = cache_.path()}).value();
+  const faults::Counted counted;
+  const faults::Before before("openat", [&] {
+    for (const std::string& name : cache_.names()) std::filesystem::remove(cache_.path() + "/" + name);
+  });
+  const auto view = acquire(container);
+
+  ASSERT_TRUE(support::fails_with(view, ErrorCode::kChanged));
+  EXPECT_NE(view.error().message.find("taken away or replaced again and again"), std::string::npos);
+  EXPECT_NE(view.error().message.find(cache_.path()), std::string::npos);
+  EXPECT_EQ(counted.calls().at("fallocate"), 8) << "one for each attempt";
+}
+
+TEST_F(CacheFolderFaults, ATouchOfAFileIsLookedIntoOnce) {
+  const Container container = Container::open(path_, {.cache_folder = cache_.path()}).value();
+  const RecordView view = acquire(container).value();
+  const auto again = [&] { ASSERT_TRUE(is_ok(container.acquire(view.record_id()))); };
+  const std::string before = faults::work_of(again);
+  const std::string file = cache_.path() + "/" + list_view_cache(cache_.path()).value().at(0).name;
+  std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
+
+  EXPECT_NE(faults::work_of(again), before) << "its bytes are compared";
+  EXPECT_EQ(faults::work_of(again), before);
 }
 
 }  // namespace cache_folder_test
