@@ -2,6 +2,8 @@
 #include "runtime/view/beside_checks.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -154,6 +156,42 @@ TEST_F(BesideLoad, AChildChecksByItself) {
             }),
             0);
   EXPECT_TRUE(is_ok(container.await_checks()));
+}
+
+TEST_F(BesideLoad, AChildThatNamesADamagedRecordIsTold) {
+  damage("weights");
+  const Container container = Container::open(path_, kBeside).value();
+  const std::uint32_t weights = container.acquire("weights").value().record_id();
+  EXPECT_EQ(support::in_child([&] {
+              const auto told = container.await_checks({&weights, 1});
+              return told.ok() || told.error().code != ErrorCode::kChecksumMismatch ? 1 : 0;
+            }),
+            0);
+}
+
+TEST_F(BesideLoad, WithoutAThreadARecordIsCheckedAtOnceAndNoWaitKnowsIt) {
+  damage("weights");
+  const int result = support::in_child([&] {
+    ::alarm(20);  // for a wait that never ends
+    const Container container = Container::open(path_, kBeside).value();
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NPROC, &limit) != 0) return support::kChildSkipped;
+    const rlimit none{0, limit.rlim_max};
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0) return support::kChildSkipped;
+    if (::geteuid() == 0 && (::setresgid(65534, 65534, 65534) != 0 || ::setresuid(65534, 65534, 65534) != 0)) {
+      return support::kChildSkipped;
+    }
+    const auto refused = container.acquire("weights");
+    if (refused.ok() || refused.error().code != ErrorCode::kChecksumMismatch) return 1;
+    if (!container.acquire("other").ok()) return 2;
+    if (!container.await_checks().ok()) return 3;
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0) return support::kChildSkipped;
+    if (!container.acquire("binary").ok()) return 4;
+    // The thread that now runs has finished what waited before "binary" when the first wait ends.
+    return container.await_checks().ok() && container.await_checks().ok() ? 0 : 5;
+  });
+  if (result == support::kChildSkipped) GTEST_SKIP() << "the limit cannot be lowered here";
+  EXPECT_EQ(result, 0);
 }
 
 TEST_F(BesideLoad, AChangeOfTheFileMakesANewCheck) {

@@ -70,6 +70,18 @@ TEST(ComposePlan, BuildsRunsOfLessThanEightPages) {
   EXPECT_EQ(plan_composition(recipe_of({{0, 8 * kPage - 1}}), kHost).built_bytes, 8 * kPage);
 }
 
+TEST(ComposePlan, CopiesOfSourcesThatFollowEachOtherAreOneRun) {
+  const std::vector<ByteRange> sources = {
+      {kSourceAt, 4 * kPage}, {kSourceAt + 4 * kPage, 4 * kPage}, {kSourceAt + 8 * kPage, 2 * kPage}};
+  std::vector<RecipeStep> steps;
+  for (const ByteRange& source : sources) {
+    const std::uint64_t at = source.offset - kSourceAt;
+    steps.push_back({RecipeStep::Kind::kCopy, at, source.size, at});
+  }
+  const Recipe recipe = Recipe::read(container::encode_recipe(steps, {}), 10 * kPage, sources).value();
+  EXPECT_EQ(pieces_of(plan_composition(recipe, kHost)), (std::vector<Piece>{{false, kSourceAt, 10 * kPage}}));
+}
+
 TEST(ComposePlan, NothingIsMappedWithoutAFile) {
   const auto plan = plan_composition(recipe_of({{0, 8 * kPage}}), {.page_bytes = kPage, .base = {}, .most_pieces = 9});
   EXPECT_EQ(pieces_of(plan), (std::vector<Piece>{{true, 0, 8 * kPage}}));
@@ -98,6 +110,14 @@ TEST(ComposePlan, DropsTheShortestRunsWhenPiecesAreTooMany) {
             (std::vector<Piece>{{true, 0, 19 * kPage}, {false, kSourceAt + 19 * kPage, 10 * kPage}}));
   host.most_pieces = 1;
   EXPECT_EQ(pieces_of(plan_composition(recipe, host)), (std::vector<Piece>{{true, 0, 29 * kPage}}));
+}
+
+TEST(ComposePlan, OfEquallyLongRunsTheFirstStays) {
+  const auto recipe = recipe_of({{0, 8 * kPage}, {kFill, kPage}, {9 * kPage, 8 * kPage}});
+  ComposeHost host = kHost;
+  host.most_pieces = 2;
+  EXPECT_EQ(pieces_of(plan_composition(recipe, host)),
+            (std::vector<Piece>{{false, kSourceAt, 8 * kPage}, {true, 0, 9 * kPage}}));
 }
 
 TEST(ComposePlan, FewerPiecesAreNeverFewerBytes) {

@@ -41,6 +41,11 @@ class OneTensor : public ::testing::Test {
     ASSERT_TRUE(is_ok(support::pack(std::move(records), path_, std::move(options))));
   }
   void SetUp() override { pack(); }
+  void pack_alone(const PackRecord& weights) {
+    PackOptions options;
+    options.overwrite = true;
+    ASSERT_TRUE(is_ok(support::pack({weights}, path_, std::move(options))));
+  }
   void damage(std::uint64_t at) {
     Bytes file = support::read_file(path_);
     file.at(static_cast<std::size_t>(at)) ^= std::byte{8};
@@ -110,6 +115,53 @@ TEST_F(OneTensor, ThatDoesNotExistIsNamedWithItsNeighbour) {
   EXPECT_TRUE(fails_with(container.tensor(container.find("plain").value().id, "t8"), ErrorCode::kNotFound));
   EXPECT_TRUE(fails_with(container.tensor(99, "t8"), ErrorCode::kNotFound));
   EXPECT_TRUE(fails_with(container.tensor(container.find("weights.tensors").value().id, "t8"), ErrorCode::kNotFound));
+}
+
+TEST_F(OneTensor, DamageOfTheTableNamesItsPlaceInTheFile) {
+  const RecordInfo table = Container::open(path_).value().find("weights.tensors").value();
+  damage(table.file_offset + table.size_bytes - 1);  // of a name in the last page
+  const Container container = Container::open(path_).value();
+
+  const auto damaged = container.tensor(weights_of(container), "t8");
+
+  ASSERT_TRUE(fails_with(damaged, ErrorCode::kChecksumMismatch, "F46"));
+  EXPECT_EQ(damaged.error().where.record_id, table.id);
+  ASSERT_TRUE(damaged.error().where.file_offset.has_value());
+  EXPECT_GE(*damaged.error().where.file_offset, table.file_offset);
+  EXPECT_LT(*damaged.error().where.file_offset, table.file_offset + table.size_bytes);
+}
+
+TEST_F(OneTensor, StridesAreThoseOfWholeBytes) {
+  PackRecord weights = support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(500, 3));
+  weights.tensors = {{.name = "bytes", .dtype = DType::kI8, .shape = {4, 3, 5}, .size_bytes = 60},
+                     {.name = "floats", .dtype = DType::kF32, .shape = {2, 0, 7}, .offset_in_blob = 64},
+                     {.name = "halves", .dtype = DType::kI4, .shape = {2, 8}, .offset_in_blob = 64, .size_bytes = 8}};
+  pack_alone(weights);
+  const Container container = Container::open(path_).value();
+  const TensorTable table = container.tensors(weights_of(container)).value();
+
+  EXPECT_EQ(table.view("bytes").value().strides_bytes(), (std::vector<std::uint64_t>{15, 5, 1}));
+  EXPECT_EQ(table.view("floats").value().strides_bytes(), (std::vector<std::uint64_t>{28, 28, 4}));
+  EXPECT_TRUE(table.view("halves").value().strides_bytes().empty());
+}
+
+TEST_F(OneTensor, TheNearestNameIsTheNextOneInOrderOrElseTheLast) {
+  PackRecord weights = support::plain_record(RecordType::kWeightBlob, "weights", support::pattern(500, 3));
+  for (const char* name : {"b", "d", "f", "h", "j"}) {
+    weights.tensors.push_back({.name = name, .dtype = DType::kU8, .shape = {1}, .size_bytes = 1});
+    weights.tensors.back().offset_in_blob = weights.tensors.size();
+  }
+  pack_alone(weights);
+  const Container container = Container::open(path_).value();
+  const TensorTable table = container.tensors(weights_of(container)).value();
+
+  for (const auto& [missing, nearest] : {std::pair("a", "b"), std::pair("c", "d"), std::pair("e", "f"),
+                                         std::pair("g", "h"), std::pair("i", "j"), std::pair("k", "j")}) {
+    const auto refused = table.view(missing);
+    ASSERT_TRUE(fails_with(refused, ErrorCode::kNotFound)) << missing;
+    EXPECT_EQ(refused.error().message,
+              std::string("no tensor is named \"") + missing + "\"; the nearest is \"" + nearest + "\"");
+  }
 }
 
 TEST_F(OneTensor, OfAFileThatWasCutIsAnError) {

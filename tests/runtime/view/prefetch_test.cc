@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <new>
+#include <thread>
 
 #include "fatctx/metrics.h"
 #include "runtime/large_model.h"
+#include "runtime/view/prefetch.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
 
@@ -238,6 +242,29 @@ TEST_F(PrefetchOfALargeModel, InTheBackgroundIsLeftBehindByAFork) {
 
   EXPECT_EQ(result, 0);
   EXPECT_EQ(handle->wait().value().done_bytes, kLargeWeightsSize);
+}
+
+TEST(PrefetchThread, WithoutMemoryGivesAnErrorToWhoWaits) {
+  auto handle = start_prefetch([](const auto&, auto&) -> Result<PrefetchReport> { throw std::bad_alloc(); }).value();
+  EXPECT_EQ(handle.wait().error().code, ErrorCode::kOutOfMemory);
+  EXPECT_TRUE(handle.done());
+}
+
+TEST(PrefetchThread, IsCancelledWhenItsHandleGetsAnotherOne) {
+  std::atomic<bool> cancelled = false;
+  PrefetchHandle handle = start_prefetch([&](const std::atomic<bool>& cancel, auto&) -> Result<PrefetchReport> {
+                            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+                            while (!cancel && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+                            cancelled = cancel.load();
+                            return PrefetchReport{};
+                          }).value();
+
+  handle = start_prefetch([](const auto&, auto&) -> Result<PrefetchReport> {
+             return PrefetchReport{.done_bytes = 7};
+           }).value();
+
+  EXPECT_TRUE(cancelled);
+  EXPECT_EQ(handle.wait().value().done_bytes, 7U);
 }
 
 }  // namespace prefetch_test

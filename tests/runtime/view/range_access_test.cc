@@ -3,12 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "fatctx/container.h"
 #include "runtime/small_model.h"
+#include "support/result_matchers.h"
 
 namespace fatctx {
 namespace range_access_test {
 
+using support::fails_with;
+using support::is_ok;
 using testing::Folder;
 
 class RangeAccessTest : public ::testing::Test {
@@ -64,14 +70,30 @@ TEST_F(RangeAccessTest, RegisterAndReleaseComeInPairs) {
     EXPECT_EQ(access.outstanding(), 2U);
 
     EXPECT_TRUE(access.release(first.id).ok());
-    EXPECT_EQ(access.release(first.id).error().code, ErrorCode::kStaleHandle);
-    EXPECT_EQ(access.release(99).error().code, ErrorCode::kStaleHandle);
-    EXPECT_EQ(access.release(0).error().code, ErrorCode::kStaleHandle);
+    EXPECT_TRUE(fails_with(access.release(first.id), ErrorCode::kStaleHandle));
     EXPECT_EQ(released, 1);
     EXPECT_EQ(access.outstanding(), 1U);
   }
   EXPECT_EQ(registered, 2);
   EXPECT_EQ(released, 2) << "what was not given back is undone with the last owner";
+}
+
+TEST_F(RangeAccessTest, AStaleIdIsToldFromOneThatNeverWas) {
+  const RangeAccess access(weights());
+  const std::uint64_t first = access.provide(0, 10).value().id;
+  const std::uint64_t last = access.provide(0, 10).value().id;
+  for (const std::uint64_t id : {first, last}) ASSERT_TRUE(is_ok(access.release(id)));
+
+  const std::pair<std::uint64_t, const char*> rows[] = {{first, "released already"},
+                                                        {last, "released already"},
+                                                        {0, "never provided"},
+                                                        {last + 1, "never provided"},
+                                                        {UINT64_MAX, "never provided"}};
+  for (const auto& [id, what] : rows) {
+    const auto stale = access.release(id);
+    ASSERT_TRUE(fails_with(stale, ErrorCode::kStaleHandle)) << id;
+    EXPECT_EQ(stale.error().message, "range " + std::to_string(id) + " was " + what);
+  }
 }
 
 // Shows S5.15.

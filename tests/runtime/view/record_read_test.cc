@@ -8,12 +8,16 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
+#include "container/read/open.h"
 #include "mapping/page_advice.h"
 #include "runtime/open/container_impl.h"
+#include "support/aligned_memory.h"
 #include "support/mapped_file.h"
+#include "support/memory_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/sliced_container.h"
@@ -22,7 +26,10 @@ namespace fatctx {
 namespace record_read_test {
 
 using support::Bytes;
+using support::fails_with;
+using support::FileCall;
 using support::is_ok;
+using support::MemoryFile;
 
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
 constexpr std::uint64_t kLargeSize = 9 * kPiece + 12'345;  // above the least size of direct reads; ends in a page
@@ -140,7 +147,8 @@ TEST_F(ReadRecord, LeavesNothingInThePageCacheUnlessAsked) {
 }
 
 TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
-  constexpr std::uint64_t kThere = 3 * kPiece;
+  constexpr std::uint64_t kWhole = 3 * kPiece;
+  constexpr std::uint64_t kThere = kWhole + 5 * container::kLeafSize;  // ends inside a piece
   for (const ReadMethod method : {ReadMethod::kAuto, ReadMethod::kCached}) {
     std::uint64_t left = 1;
     std::uint64_t kept = 0;
@@ -159,7 +167,7 @@ TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
       ASSERT_TRUE(is_ok(report));
       EXPECT_TRUE(out == large_);
       EXPECT_GE(report.value().cached_bytes, kThere);
-      EXPECT_LE(report.value().direct_bytes, kLargeSize - kThere) << "what is in memory is not read from the disk";
+      EXPECT_LE(report.value().direct_bytes, kLargeSize - kWhole) << "what is in memory is not read from the disk";
       kept = cached("large", 0, kThere);
       left = cached("large", 4 * kPiece);
     }
@@ -221,6 +229,119 @@ TEST_F(ReadRecord, ADiskThatFailsIsAnError) {
   const auto failed = read_on(failing, out);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, ErrorCode::kIo);
+}
+
+// A direct file that reads through the other one, except into `refused`.
+class ReadingDirect final : public mapping::DirectFile {
+ public:
+  explicit ReadingDirect(const mapping::OsFile& file) : file_(file) {}
+  [[nodiscard]] static std::unique_ptr<mapping::DirectFile> open(const mapping::OsFile& file) {
+    return std::make_unique<ReadingDirect>(file);
+  }
+  [[nodiscard]] std::uint64_t alignment() const noexcept override { return 4096; }
+  [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer, std::uint64_t needed) const override {
+    if (buffer.data() >= refused.data() && buffer.data() < refused.data() + refused.size()) {
+      ++refusals;
+      return Error{with, "not this memory"};
+    }
+    return file_.read_at(offset, buffer.first(static_cast<std::size_t>(needed)));
+  }
+  inline static ByteView refused;
+  inline static ErrorCode with = ErrorCode::kUnsupported;
+  inline static std::atomic<int> refusals = 0;
+
+ private:
+  const mapping::OsFile& file_;
+};
+
+TEST_F(ReadRecord, MemoryThatADiskCannotWriteToIsAskedOnceAndAnErrorOfTheDiskIsKept) {
+  const ReadHost host{.direct = &ReadingDirect::open, .cached = &nothing_cached};
+  struct Free {
+    void operator()(std::byte* memory) const { support::free_aligned(memory); }
+  };
+  const std::unique_ptr<std::byte, Free> memory(
+      static_cast<std::byte*>(support::aligned_memory(4096, static_cast<std::size_t>(kLargeSize / 4096 + 1) * 4096)));
+  const std::span<std::byte> out(memory.get(), static_cast<std::size_t>(kLargeSize));
+  ReadingDirect::refused = out;
+  ReadingDirect::refusals = 0;
+
+  const auto aside = read_on(host, out, {.threads = 1});
+
+  ASSERT_TRUE(is_ok(aside));
+  EXPECT_TRUE(std::ranges::equal(out, large_));
+  EXPECT_EQ(aside.value().direct_bytes, kLargeSize);
+  EXPECT_EQ(ReadingDirect::refusals, 1);
+
+  ReadingDirect::with = ErrorCode::kIo;
+  EXPECT_TRUE(fails_with(read_on(host, out, {.threads = 1}), ErrorCode::kIo)) << "no second read hides it";
+  ReadingDirect::with = ErrorCode::kUnsupported;
+  ReadingDirect::refused = {};
+}
+
+TEST_F(ReadRecord, AReadThatFailsIsItsOwnErrorAndNotDamage) {
+  auto memory = std::make_unique<MemoryFile>(support::read_file(path_));
+  MemoryFile& file = *memory;
+  const mapping::FileIdentity identity = file.identity().value();
+  const MappedContainer mapped("m", std::move(memory), container::read_toc(file, identity.size).value(), identity,
+                               nullptr);
+  const RecordInfo& large = *mapped.find("large").value();
+  const ReadHost host{.direct = [](const mapping::OsFile&) -> std::unique_ptr<mapping::DirectFile> { return nullptr; },
+                      .cached = &not_reported};
+  Bytes out(kLargeSize);
+  const std::uint64_t before = file.calls(FileCall::kRead);
+  ASSERT_TRUE(is_ok(read_into(mapped, large, out, {.threads = 1}, 0, host)));
+  const std::uint64_t after = file.calls(FileCall::kRead);
+  ASSERT_GT(after - before, 10U) << "leaves, then ten pieces";
+
+  file.fail(FileCall::kRead, 2 * after - before - 10, false);
+  out.assign(out.size(), std::byte{0});
+  const auto failed = read_into(mapped, large, out, {.threads = 1}, 0, host);
+
+  ASSERT_TRUE(fails_with(failed, ErrorCode::kIo));
+  EXPECT_EQ(failed.error().where.file_offset, large.file_offset);
+}
+
+constexpr std::uint64_t kSixteen = std::uint64_t{16} << 20;
+std::uint64_t cached_to = 0;
+std::optional<std::uint64_t> cached_before_that(const mapping::OsFile&, ByteRange range) noexcept {
+  return cached_to <= range.offset ? 0 : std::min(range.size, cached_to - range.offset);
+}
+
+TEST_F(ReadRecord, FourMebibytesAreReadInPiecesAndSixteenDirectly) {
+  std::vector<PackRecord> records;
+  records.push_back(support::plain_record(RecordType::kOpaque, "four", support::pattern(kSixteen / 4, 45)));
+  records.push_back(support::plain_record(RecordType::kOpaque, "sixteen", support::pattern(kSixteen, 46)));
+  const std::string path = folder_.file("exact.fatctx");
+  PackOptions options;
+  options.sharing = Sharing::kOff;
+  ASSERT_TRUE(is_ok(support::pack(std::move(records), path, std::move(options))));
+  const Container container = Container::open(path, {.verify = VerifyPolicy::kNone}).value();
+  Bytes four(kSixteen / 4);
+  EXPECT_EQ(read_record(container, container.find("four").value().id, four).value().threads, 2U);
+
+  const MappedContainer& mapped = *mapped_of(container);
+  const RecordInfo& sixteen = *mapped.find("sixteen").value();
+  const ReadHost host{.direct = &ReadingDirect::open, .cached = &cached_before_that};
+  Bytes out(kSixteen);
+  for (const std::uint64_t there : {kSixteen / 2, kSixteen / 2 - kPiece}) {
+    cached_to = sixteen.file_offset + there;
+    const auto report = read_into(mapped, sixteen, out, {}, 0, host);
+    ASSERT_TRUE(is_ok(report));
+    EXPECT_EQ(report.value().cached_bytes, there);
+    EXPECT_EQ(report.value().direct_bytes, kSixteen - there);
+    EXPECT_EQ(report.value().method, there == kSixteen / 2 ? ReadMethod::kCached : ReadMethod::kDirect);
+  }
+}
+
+TEST_F(ReadRecord, IsWorkThatALimitCounts) {
+  const MappedContainer& mapped = *mapped_of(*container_);
+  for (const char* name : {"large", "middle", "small", "cold"}) {
+    const RecordInfo& record = *mapped.find(name).value();
+    Bytes out(record.size_bytes);
+    EXPECT_TRUE(fails_with(read_into(mapped, record, out, {}, record.size_bytes - 1), ErrorCode::kLimitExceeded))
+        << name;
+    EXPECT_TRUE(is_ok(read_into(mapped, record, out, {}, 2 * record.size_bytes))) << name;
+  }
 }
 
 TEST_F(ReadRecord, DamageNamesTheFirstBadLeafWhateverThreadFindsIt) {

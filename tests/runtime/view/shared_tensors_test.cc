@@ -3,16 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "container/read/tensor_table.h"
 #include "fatctx/container.h"
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
 #include "support/gguf_file.h"
+#include "support/hostile_file.h"
 #include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/tensor_corpus.h"
@@ -265,6 +268,73 @@ TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
   file[static_cast<std::size_t>(at)] ^= std::byte{1};
   const auto container = Container::open(Source::of_memory(file)).value();
   EXPECT_TRUE(fails_with(container.tensors(container.find(recipe).value().id), ErrorCode::kChecksumMismatch, "F26"));
+}
+
+TEST(SharedTensors, OfAFileThatWasCutAreAnErrorAlsoWithoutChecks) {
+  const TempDir folder;
+  const auto tensors = corpus_tensors(15, 30);
+  const std::string path = folder.file("out");
+  ASSERT_TRUE(is_ok(support::pack({blob_record("a", tensors), blob_record("b", shuffled(tensors, 1))}, path)));
+  const auto container = Container::open(path, {.verify = VerifyPolicy::kNone}).value();
+  const auto& all = support::records_in(container);
+  const auto recipe = std::find_if(all.begin(), all.end(), [](const RecordInfo& record) { return record.recipe; });
+  ASSERT_NE(recipe, all.end());
+  ASSERT_TRUE(is_ok(container.tensors(recipe->id)));
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_TRUE(fails_with(container.tensors(recipe->id), ErrorCode::kChanged));
+}
+
+// Our packer copies such a tensor; others need not.
+TEST(SharedTensors, ATensorThatWouldLoseItsAlignmentIsComposed) {
+  const TempDir folder;
+  const auto tensor = [](const char* name, std::uint64_t offset, std::uint64_t size) {
+    return PackTensor{.name = name, .dtype = DType::kI8, .shape = {size}, .offset_in_blob = offset, .size_bytes = size};
+  };
+  const Bytes small = support::pattern(4'000, 71);
+  const Bytes large = support::pattern(120'000, 72);
+  PackRecord a = support::plain_record(RecordType::kWeightBlob, "a", Bytes(1, std::byte{9}));
+  PackRecord b = a;
+  b.name = "b";
+  for (const Bytes* part : {&small, &large}) {
+    a.source.bytes.insert(a.source.bytes.end(), part->begin(), part->end());
+  }
+  a.tensors = {tensor("small", 1, small.size()), tensor("large", 1 + small.size(), large.size())};
+  a.source.bytes.resize(a.source.bytes.size() + 50'000, std::byte{8});
+  b.source.bytes.insert(b.source.bytes.end(), large.begin(), large.end());
+  b.source.bytes.resize(1 + large.size() + 3, std::byte{7});  // the second tensor begins at a multiple of 4
+  b.tensors = {tensor("large", 1, large.size()), tensor("small", b.source.bytes.size(), small.size())};
+  b.source.bytes.insert(b.source.bytes.end(), small.begin(), small.end());
+
+  support::HostileFile file(support::packed_bytes({a, b}));
+  const Bytes packed = file.bytes();
+  std::uint32_t id = 0;
+  std::vector<PackTensor> as_floats = b.tensors;
+  as_floats[1].dtype = DType::kF32;
+  as_floats[1].shape = {small.size() / 4};
+  {
+    const auto container = Container::open(Source::of_memory(packed)).value();
+    const RecordInfo record = container.find("b").value();
+    ASSERT_TRUE(record.recipe) << "the test is about a blob that is made from another one";
+    id = record.id;
+    EXPECT_TRUE(is_ok(container.tensors(id)));
+    const Bytes table = container::build_tensor_table(as_floats, record.size_bytes).value();
+    const RecordInfo stored = container.find("b.tensors").value();
+    ASSERT_EQ(table.size(), stored.size_bytes);
+    file.in_payload = [table, at = stored.file_offset](Bytes& out) {
+      std::copy(table.begin(), table.end(), out.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    file.rehash_payload = true;
+  }
+  const Bytes changed = file.bytes();
+
+  EXPECT_TRUE(fails_with(Container::open(Source::of_memory(changed)).value().tensors(id), ErrorCode::kCopyNotAllowed));
+  const auto allowed = Container::open(Source::of_memory(changed), {.max_copied_bytes = 1 << 20}).value();
+  const auto table = allowed.tensors(id);
+  ASSERT_TRUE(is_ok(table));
+  const auto view = table.value().view("small");
+  ASSERT_TRUE(is_ok(view));
+  EXPECT_TRUE(std::ranges::equal(view.value().bytes(), small));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.value().bytes().data()) % 4, 0U);
 }
 
 }  // namespace shared_tensors_test

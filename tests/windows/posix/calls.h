@@ -41,6 +41,7 @@ constexpr int RLIMIT_FSIZE = 0;
 constexpr int RLIMIT_NOFILE = 1;
 constexpr int RLIMIT_MEMLOCK = 2;
 constexpr int RLIMIT_AS = 3;
+constexpr int RLIMIT_NPROC = 4;
 constexpr int SIGKILL = 9;
 constexpr int SIGALRM = 14;
 constexpr int SIGBUS = 10;
