@@ -36,21 +36,19 @@ class Worker {
       : work_(std::move(work)), thread_(std::move(thread)), may_outlive_the_call_(may_outlive_the_call) {}
   ~Worker() {
     work_->stop.store(true, std::memory_order_relaxed);
-    if (done_ || !thread_->here() || !may_outlive_the_call_) return;
+    if (!thread_->here() || !may_outlive_the_call_) return;
     // Lets a thread that is in its last step finish, so that it has ended when the call returns.
     std::unique_lock lock(work_->monitor.mutex);
     if (!work_->monitor.changed.wait_for(lock, kGrace, [&] { return work_->ended; })) thread_->abandon();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  void done() noexcept { done_ = true; }
   [[nodiscard]] bool here() const noexcept { return thread_->here(); }
 
  private:
   std::shared_ptr<WatchedWork> work_;
   std::unique_ptr<mapping::BackgroundThread> thread_;  // its destructor joins the thread, unless abandoned
   bool may_outlive_the_call_;
-  bool done_ = false;
 };
 
 bool is_stopped(const WatchedCall& call) noexcept {
@@ -113,7 +111,6 @@ Status run_watched(const std::shared_ptr<WatchedWork>& work, const WatchedCall& 
       work->monitor.changed.wait_until(lock, until);
     }
   }
-  worker.done();
   return Done{};
 }
 
