@@ -163,6 +163,22 @@ TEST_F(LoadContext, OfARawBinaryHandsTheBytesOutAsTheyAreAndSaysThatNothingWasSe
   EXPECT_THAT(loaded.value().binary("decode").error().message, HasSubstr("a raw binary has none"));
 }
 
+TEST_F(LoadContext, OfARawBinaryInsideALargerFileHandsOutThatPart) {
+  constexpr std::uint64_t kOffset = 8192;
+  std::vector<std::byte> module = pattern(20'000, 5);
+  std::memcpy(module.data() + 4, "IREE", 4);
+  std::vector<std::byte> bytes = pattern(kOffset, 6);
+  bytes.insert(bytes.end(), module.begin(), module.end());
+  bytes.resize(bytes.size() + 100);
+  const mapping::UniqueFd package = support::open_descriptor(put("package", bytes));
+
+  const auto loaded = load(Source::of_descriptor(package.get(), {.offset = kOffset, .size = module.size()}));
+
+  ASSERT_TRUE(support::is_ok(loaded));
+  const RecordView view = loaded.value().binary().value();
+  EXPECT_TRUE(equal(view.bytes(), module));
+}
+
 TEST_F(LoadContext, OfUnknownBytesIsAnErrorUnlessTheCallerVouchesForThem) {
   const std::vector<std::byte> opaque = pattern(5000, 9);
   const std::string path = put("context.bin", opaque);

@@ -1,6 +1,8 @@
 // Cancelled loads, and lists of loads. Run under ThreadSanitizer as well (preset tsan).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -143,6 +145,22 @@ TEST_F(LoadThreads, ATimeoutEndsALoadWhileTheSystemDoesNotAnswer) {
   EXPECT_LT(took, 160ms);
 }
 
+TEST_F(LoadThreads, ATimeoutThatWasSetLaterCountsAndZeroTakesItBack) {
+  LoadSignal signal(1s);
+  LoadOptions options = on_stalled_system();
+  options.model.signal = signal;
+
+  ASSERT_TRUE(support::is_ok(signal.set_timeout(20ms)));
+  const auto late = load(path_, options);
+  ASSERT_TRUE(support::is_ok(signal.set_timeout(0ms)));
+  options.model.open.mapping_provider = nullptr;
+  const auto unlimited = load(path_, options);
+
+  ASSERT_TRUE(support::fails_with(late, ErrorCode::kTimedOut));
+  EXPECT_THAT(late.error().message, ::testing::HasSubstr("not loaded after 20 ms"));
+  EXPECT_TRUE(support::is_ok(unlimited));
+}
+
 TEST_F(LoadThreads, ASignalEndsAnOpenOfAModelToo) {
   ModelOptions options = on_stalled_system().model;
   options.signal = LoadSignal(60ms);
@@ -257,6 +275,50 @@ TEST_F(LoadThreads, BorrowedBytesAreLetGoBeforeTheLoadReturns) {
   EXPECT_TRUE(support::fails_with(load(Source::of_memory(file), options), ErrorCode::kCancelled));
 
   EXPECT_EQ(allocator->released, 1) << "whoever read them has ended";
+}
+
+TEST_F(LoadThreads, ProgressIsToldEvery25MillisecondsAndTheLoadGoesOn) {
+  LoadOptions options = on_stalled_system();
+  int told = 0;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_LE(done, total);
+    if (++told == 3) stalled_->open_gate();
+  };
+  const Clock::time_point before = Clock::now();
+
+  const auto loaded = load(path_, options);
+
+  ASSERT_TRUE(support::is_ok(loaded));
+  EXPECT_GE(told, 3);
+  EXPECT_GE(Clock::now() - before, 75ms) << "it is not told again and again in between";
+}
+
+TEST_F(LoadThreads, ProgressMayCancelItsOwnLoad) {
+  LoadOptions options = on_stalled_system();
+  LoadSignal signal;
+  options.model.signal = signal;
+  options.progress = [&](std::uint64_t, std::uint64_t) { signal.cancel(); };
+
+  EXPECT_TRUE(support::fails_with(load(path_, options), ErrorCode::kCancelled));
+}
+
+TEST_F(LoadThreads, AForkInProgressLeavesTheLoadToTheParent) {
+  LoadOptions options = on_stalled_system();
+  std::optional<pid_t> child;
+  options.progress = [&](std::uint64_t, std::uint64_t) {
+    if (child == 0) ::_exit(2);  // nobody loads there
+    if (!child) child = ::fork();
+    if (child != 0) stalled_->open_gate();
+  };
+
+  const auto loaded = load(path_, options);
+  if (child == 0) ::_exit(!loaded.ok() && loaded.error().code == ErrorCode::kCancelled ? 0 : 1);
+
+  EXPECT_TRUE(support::is_ok(loaded));
+  ASSERT_TRUE(child);
+  int status = -1;
+  ASSERT_EQ(::waitpid(*child, &status, 0), *child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(LoadThreads, WhatProgressThrowsComesOutOfTheCallAndStopsTheLoad) {
