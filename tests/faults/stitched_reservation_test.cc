@@ -1,4 +1,5 @@
-// A stitched view that fails half way: its reservation is released with everything that was mapped into it.
+// A stitched view that fails half way: its reservation is released with everything that was mapped into it. A read that
+// fails during its check is an error.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -7,6 +8,8 @@
 
 #include "fatctx/container.h"
 #include "faults/os_faults.h"
+#include "runtime/open/container_impl.h"
+#include "runtime/open/mapped_container.h"
 #include "support/result_matchers.h"
 #include "support/sliced_container.h"
 
@@ -57,6 +60,27 @@ TEST(StitchedReservation, LeavesNothingWhenTheNthCallFails) {
   }
   EXPECT_GT(refused, static_cast<int>(2 * support::kSlicedGranules)) << "one map for each piece";
   EXPECT_TRUE(support::is_ok(container.acquire("weights")));
+}
+
+TEST(StitchedCheck, EndsWithTheErrorOfEachReadThatFails) {
+  const support::TempDir folder;
+  const std::string path = folder.file("sliced.fatctx");
+  support::write_file(path, support::sliced_model().bytes());
+
+  int reads = 0;
+  bool met = true;
+  for (long call = 0; met; ++call) {
+    const Container container = Container::open(path).value();
+    const MappedContainer& mapped = *mapped_of(container);
+    const RecordInfo& record = *mapped.find("odd").value();
+    const faults::Injected injected({.error_number = EIO, .call = call});
+    const auto verified = mapped.verify_record(record, 0);
+    met = injected.met();
+    if (injected.call() != "pread") continue;
+    ++reads;
+    EXPECT_TRUE(support::fails_with(verified, ErrorCode::kIo)) << "call " << call;
+  }
+  EXPECT_GE(reads, 2) << "what it has, and what is behind its last byte";
 }
 
 }  // namespace stitched_reservation_test
