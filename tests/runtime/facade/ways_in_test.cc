@@ -115,8 +115,8 @@ TEST_F(WaysIn, APartThatCannotBeIsRefusedWithTheReason) {
   const Bad rows[] = {
       {{100, content_.size()}, ErrorCode::kInvalidArgument, "multiple of 4096"},
       {{4096, UINT64_MAX}, ErrorCode::kInvalidArgument, "beyond any file"},
-      {{4096, 1ULL << 40}, ErrorCode::kTruncated, "the file has"},
-      {{1ULL << 40, 0}, ErrorCode::kTruncated, "the file has"},
+      {{4096, 1ULL << 40}, ErrorCode::kTruncated, ": 1099511627776 bytes from there were requested, and the file has"},
+      {{1ULL << 40, 0}, ErrorCode::kTruncated, ": all bytes from there were requested, and the file has"},
       {{4096, content_.size() - 1}, ErrorCode::kTruncated, ""},
       {{8192, 0}, ErrorCode::kChecksumMismatch, ""},  // the second copy of the prologue is there, and no slot
       {{12'288, 0}, ErrorCode::kBadMagic, ""},

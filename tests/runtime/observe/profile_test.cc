@@ -121,6 +121,22 @@ TEST_F(ProfileOfALoad, ASecondSessionVerifiesNothing) {
   EXPECT_EQ(totals.at(Kind::kAcquire).count, 2U);
 }
 
+TEST_F(ProfileOfALoad, HasTheCheckOfOneTensorWithItsRecordAndItsBytes) {
+  const Container container = Container::open(path_).value();
+  const std::uint32_t weights = container.find("weights").value().id;
+  start_profile({.level = ProfileLevel::kDetailed});
+
+  ASSERT_TRUE(container.tensor(weights, "layer/1").ok());
+
+  const Profile profile = stop_profile();
+  const auto check = std::ranges::find(profile.events, Kind::kVerify, &ProfileEvent::kind);
+  ASSERT_NE(check, profile.events.end());
+  EXPECT_TRUE(check->ok);
+  EXPECT_EQ(check->record_id, weights);
+  EXPECT_EQ(check->record, "weights");
+  EXPECT_EQ(check->bytes, 120'000U);
+}
+
 TEST_F(ProfileOfALoad, CsvOfTotalsHasALineForEachKind) {
   start_profile();
   load();

@@ -119,5 +119,24 @@ TEST(CostOfARecord, IsWhatTheCallerAllows) {
   EXPECT_FALSE(verify_file(path, {}, {.max_made_bytes = 4 * kMebibyte}).ok());
 }
 
+TEST(CostOfARecord, IsCountedForWhoAsksForTheCheckOfALiveView) {
+  const support::TempDir dir;
+  const std::string path = dir.file("fill.fatctx");
+  support::write_file(path, support::file_of_fills(8 * kMebibyte, 1, true));
+  const auto opened = [&](VerifyPolicy verify, std::uint64_t made) {
+    return Container::open(path, {.verify = verify, .max_copied_bytes = UINT64_MAX, .max_made_bytes = made}).value();
+  };
+  const Container careless = opened(VerifyPolicy::kNone, 64 * kMebibyte);
+  const std::uint32_t id = support::records_in(careless).back().id;
+  const auto live = careless.acquire(id);
+  ASSERT_TRUE(is_ok(live));
+
+  const auto refused = opened(VerifyPolicy::kRecordOnAcquire, 4 * kMebibyte).acquire(id);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(is_too_costly(refused.error()));
+  EXPECT_TRUE(is_ok(opened(VerifyPolicy::kRecordOnAcquire, 64 * kMebibyte).acquire(id)));
+}
+
 }  // namespace cost_test
 }  // namespace fatctx

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "container/check/lies_verify.h"
 #include "container/read/lies_header.h"
 #include "container/read/lies_toc.h"
 #include "fatctx/container.h"
@@ -51,6 +52,25 @@ TEST(HostileOpen, EveryLieIsRefusedByNameAndLeaksNothing) {
   EXPECT_EQ(registry.live_count(), 0U);
   support::write_file(path, support::unsealed_sample());
   EXPECT_TRUE(support::is_ok(open_container(registry, path))) << "a refused file does not poison its name";
+}
+
+TEST(HostileOpen, ALieOfATensorTableIsToldAtItsPlaceInTheFile) {
+  const support::TempDir folder;
+  const std::string path = folder.file("table.fatctx");
+  support::HostileFile file(support::unsealed_sample());
+  container::edit_tensor_table<container::TensorTableHeader>(
+      file, 0, [](container::TensorTableHeader& header) { header.blob_size = header.blob_size + 1; });
+  support::write_file(path, file.bytes());
+  const Container container = Container::open(path).value();
+  const RecordInfo weights = container.find("weights").value();
+  const RecordInfo table = container.find("weights.tensors").value();
+
+  for (const Error& error :
+       {container.tensors(weights.id).error(), container.tensor(weights.id, "layer/0/w").error()}) {
+    EXPECT_TRUE(support::is_error(error, ErrorCode::kMalformed, "F37"));
+    EXPECT_EQ(error.where.file_offset, table.file_offset + offsetof(container::TensorTableHeader, blob_size));
+    EXPECT_EQ(error.where.record_id, table.id);
+  }
 }
 
 TEST(HostileOpen, AFileCutAtAnyPageIsRefusedWithoutASignal) {

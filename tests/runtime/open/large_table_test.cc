@@ -141,6 +141,34 @@ TEST_F(LargeTable, IsCheckedWholeByAStrictOpenAlsoIfItIsMappedAlready) {
   EXPECT_EQ(container_metrics(strict.value()).records.size(), strict.value().record_count());
 }
 
+// A system that cannot map files.
+class NoMapping final : public MappingProvider {
+ public:
+  std::string_view name() const noexcept override { return "no mapping"; }
+  Result<ByteView> map(int, std::uint64_t, std::uint64_t) override {
+    return Error{ErrorCode::kUnsupported, "not here"};
+  }
+  void unmap(ByteView) noexcept override {}
+};
+
+TEST_F(LargeTable, ThatHasToBeMappedAndCannotBeNamesAllBytesOrWhatIsWrongWithTheTable) {
+  OpenOptions options;
+  options.file_mapping = FileMapping::kRequire;
+  options.mapping_provider = std::make_shared<NoMapping>();
+  std::uint64_t all = 150'000;
+  for (std::uint32_t i = 0; i < kRecords; ++i) all += 3'000 + i;
+
+  write(sample());
+  const auto refused = Container::open(path, options);
+  write(with_a_bad_row(100));
+  const auto bad = Container::open(path, options);
+
+  ASSERT_TRUE(is_error(refused.error(), ErrorCode::kCopyNotAllowed, ""));
+  EXPECT_NE(refused.error().message.find("the used part of " + std::to_string(all) + " bytes"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(is_error(bad.error(), ErrorCode::kMalformed, "F38"));
+}
+
 TEST_F(LargeTable, ThatWasWrittenOverSaysSoAndNotThatItIsDamaged) {
   write(sample());
   const auto opened = Container::open(path);

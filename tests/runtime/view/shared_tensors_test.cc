@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -14,6 +15,8 @@
 #include "fatctx/import_gguf.h"
 #include "fatctx/import_safetensors.h"
 #include "fatctx/packer.h"
+#include "fatctx/profile.h"
+#include "runtime/open/step_watch.h"
 #include "support/gguf_file.h"
 #include "support/hostile_file.h"
 #include "support/opened.h"
@@ -248,6 +251,57 @@ TEST(SharedTensors, TheWholeBlobIsComposedWithinTheBudget) {
   ASSERT_TRUE(is_ok(view));
   const Bytes& given = records[recipe->name == "a" ? 0 : 1].source.bytes;
   EXPECT_TRUE(std::equal(given.begin(), given.end(), view.value().bytes().begin(), view.value().bytes().end()));
+}
+
+// Both blobs have the same small tensors in another order, so that one of them refers to the leaves of the other.
+std::vector<PackRecord> two_of_small_tensors() {
+  std::vector<CorpusTensor> tensors;
+  for (std::uint32_t i = 0; i < 100; ++i) tensors.push_back({"t" + std::to_string(i), support::pattern(4'000, i)});
+  return {blob_record("a", tensors), blob_record("b", shuffled(tensors, 1))};
+}
+
+RecordInfo recipe_in(const Container& container) {
+  const auto all = support::records_in(container);
+  return *std::find_if(all.begin(), all.end(), [](const RecordInfo& record) { return record.recipe; });
+}
+
+TEST(SharedTensors, EachLeafUnderThemIsComparedOnce) {
+  const TempDir folder;
+  const Opened opened = packed(folder, two_of_small_tensors());
+  const RecordInfo recipe = recipe_in(opened.container);
+  const std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> compared = 0;
+
+  {
+    const StepWatch watch(stop, compared);
+    ASSERT_TRUE(is_ok(opened.container.tensors(recipe.id)));
+  }
+
+  EXPECT_GE(compared, recipe.size_bytes);
+  EXPECT_LE(compared, std::filesystem::file_size(folder.file("out")));
+}
+
+TEST(SharedTensors, AProfileTellsOfTheirCheckAndOfNoSecondOne) {
+  const TempDir folder;
+  const Opened opened = packed(folder, two_of_small_tensors());
+  const RecordInfo recipe = recipe_in(opened.container);
+  const auto checks = [&] {
+    start_profile({.level = ProfileLevel::kDetailed});
+    EXPECT_TRUE(is_ok(opened.container.tensors(recipe.id)));
+    std::vector<ProfileEvent> found = stop_profile().events;
+    start_profile({.level = ProfileLevel::kOff});
+    std::erase_if(found, [](const ProfileEvent& event) { return event.kind != ProfileEventKind::kVerify; });
+    return found;
+  };
+
+  const std::vector<ProfileEvent> first = checks();
+
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_TRUE(first[0].ok);
+  EXPECT_EQ(first[0].record_id, recipe.id);
+  EXPECT_EQ(first[0].record, recipe.name);
+  EXPECT_EQ(first[0].bytes, 100U * 4'000);
+  EXPECT_TRUE(checks().empty());
 }
 
 TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
