@@ -140,7 +140,7 @@ Status MappedContainer::verify_record(const RecordInfo& record, std::uint64_t ma
   auto verified =
       container::check_logical(mapping::MappedFile(*file_, region()), toc_, record, container::LeafHash::kXxh3,
                                container::WorkBudget(toc_, max_made_bytes), &StepWatch::step);
-  if (verified.ok() && record.slice_count > 1) verified = check_zero_behind(record);
+  if (verified.ok()) verified = check_zero_behind(record);
   if (!verified.ok()) return damaged(record, look, std::move(verified).error());
   counted.whole.store(look, std::memory_order_relaxed);
   span.succeeded(record.size_bytes);
