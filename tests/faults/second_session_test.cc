@@ -1,5 +1,6 @@
 // The system calls of a further open and a further session.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <vector>
 
@@ -43,6 +44,22 @@ TEST(SecondSession, ReadsNothingAndMapsNothing) {
       << "a further session asks whether the file is the same, and nothing else; first of what it "
          "asked beside: "
       << calls.begin()->first;
+}
+
+TEST(SecondSession, OfAFileThatWasTouchedReadsItsHeaderOnce) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  testing::pack_small_model(path);
+  const Container first = Container::open(path).value();
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);  // another ctime
+  const auto reads_of_an_open = [&] {
+    const faults::Counted counted;
+    (void)Container::open(path).value();
+    return counted.calls()["pread"];
+  };
+
+  EXPECT_GT(reads_of_an_open(), 0);
+  EXPECT_EQ(reads_of_an_open(), 0);
 }
 
 }  // namespace second_session_test

@@ -78,7 +78,9 @@ TEST(StitchedCheck, EndsWithTheErrorOfEachReadThatFails) {
     met = injected.met();
     if (injected.call() != "pread") continue;
     ++reads;
-    EXPECT_TRUE(support::fails_with(verified, ErrorCode::kIo)) << "call " << call;
+    ASSERT_TRUE(support::fails_with(verified, ErrorCode::kIo)) << "call " << call;
+    EXPECT_EQ(verified.error().message.find("fatctx verify"), std::string::npos) << verified.error().message;
+    EXPECT_EQ(mapped.verification_of(record), RecordState::kUnknown) << "nobody knows whether it is damaged";
   }
   EXPECT_GE(reads, 2) << "what it has, and what is behind its last byte";
 }

@@ -5,8 +5,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <chrono>
+
 #include "runtime/small_model.h"
+#include "support/hostile_file.h"
 #include "support/opened.h"
+#include "support/sample_container.h"
 
 namespace fatctx {
 namespace registry_test {
@@ -117,6 +121,7 @@ TEST(Registry, DamageAfterVerificationIsSeenOnceTheFileLooksDifferent) {
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, ErrorCode::kChecksumMismatch);
   EXPECT_EQ(again.error().where.file_offset, weights.file_offset + 65'536);
+  EXPECT_NE(again.error().message.find("run `fatctx verify`"), std::string::npos) << again.error().message;
   EXPECT_EQ(again.error().where.record_id, weights.id);
 }
 
@@ -135,10 +140,31 @@ TEST(Registry, ATruncatedOrRewrittenFileIsChangedAndNotACrash) {
   const auto regrown = container.acquire("weights");
   ASSERT_FALSE(regrown.ok());
   EXPECT_EQ(regrown.error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(regrown.error().message.find("fatctx verify"), std::string::npos) << "there is nothing to look for";
 
   testing::flip_byte(path, 0x0810);
   testing::flip_byte(path, 0x2810);  // both mirrors of the live slot
   ASSERT_EQ(container.acquire("small.x86-64-v2").error().code, ErrorCode::kChanged);
+}
+
+TEST(Registry, AnotherTableOfTheSameGenerationIsNotTakenForAnAppend) {
+  const Folder folder;
+  const std::string path = folder / "m.fatctx";
+  support::write_file(path, support::unsealed_sample());
+  const Container container = must_open(path);
+  support::HostileFile other(support::unsealed_sample());
+  const std::uint64_t at = container.find("weights").value().file_offset;
+  other.in_payload = [at](support::Bytes& file) { file[static_cast<std::size_t>(at)] ^= std::byte{1}; };
+  other.rehash_payload = true;
+  const support::Bytes bytes = other.bytes();
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + std::chrono::seconds(5));
+
+  const auto view = container.acquire("weights");
+
+  ASSERT_FALSE(view.ok());
+  EXPECT_EQ(view.error().code, ErrorCode::kChanged) << to_text(view.error());
 }
 
 TEST(Registry, FailedOpensLeaveNothingBehindAndDoNotPoisonTheNext) {

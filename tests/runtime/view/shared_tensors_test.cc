@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -281,27 +282,37 @@ TEST(SharedTensors, EachLeafUnderThemIsComparedOnce) {
   EXPECT_LE(compared, std::filesystem::file_size(folder.file("out")));
 }
 
+// Returns the checks that a profile of the call tells of.
+std::vector<ProfileEvent> checks_in(const std::function<void()>& call) {
+  start_profile({.level = ProfileLevel::kDetailed});
+  call();
+  std::vector<ProfileEvent> found = stop_profile().events;
+  start_profile({.level = ProfileLevel::kOff});
+  std::erase_if(found, [](const ProfileEvent& event) { return event.kind != ProfileEventKind::kVerify; });
+  return found;
+}
+
 TEST(SharedTensors, AProfileTellsOfTheirCheckAndOfNoSecondOne) {
   const TempDir folder;
   const Opened opened = packed(folder, two_of_small_tensors());
+  const Container composing = Container::open(folder.file("out"), {.max_copied_bytes = 1U << 30}).value();
   const RecordInfo recipe = recipe_in(opened.container);
-  const auto checks = [&] {
-    start_profile({.level = ProfileLevel::kDetailed});
-    EXPECT_TRUE(is_ok(opened.container.tensors(recipe.id)));
-    std::vector<ProfileEvent> found = stop_profile().events;
-    start_profile({.level = ProfileLevel::kOff});
-    std::erase_if(found, [](const ProfileEvent& event) { return event.kind != ProfileEventKind::kVerify; });
-    return found;
-  };
+  const auto tensors = [&] { EXPECT_TRUE(is_ok(opened.container.tensors(recipe.id))); };
+  const auto whole = [&] { EXPECT_TRUE(is_ok(composing.acquire(recipe.id))); };
 
-  const std::vector<ProfileEvent> first = checks();
+  const std::vector<ProfileEvent> of_tensors = checks_in(tensors);
+  const std::vector<ProfileEvent> again = checks_in(tensors);
+  const std::vector<ProfileEvent> of_whole = checks_in(whole);
 
-  ASSERT_EQ(first.size(), 1U);
-  EXPECT_TRUE(first[0].ok);
-  EXPECT_EQ(first[0].record_id, recipe.id);
-  EXPECT_EQ(first[0].record, recipe.name);
-  EXPECT_EQ(first[0].bytes, 100U * 4'000);
-  EXPECT_TRUE(checks().empty());
+  EXPECT_TRUE(again.empty());
+  for (const std::vector<ProfileEvent>* checks : {&of_tensors, &of_whole}) {
+    ASSERT_EQ(checks->size(), 1U);
+    EXPECT_TRUE(checks->front().ok);
+    EXPECT_EQ(checks->front().record_id, recipe.id);
+    EXPECT_EQ(checks->front().record, recipe.name);
+  }
+  EXPECT_EQ(of_tensors[0].bytes, 100U * 4'000);
+  EXPECT_EQ(of_whole[0].bytes, recipe.size_bytes);
 }
 
 TEST(SharedTensors, ADamagedTensorIsFoundBeforeItIsShown) {
