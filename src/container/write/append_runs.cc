@@ -88,12 +88,7 @@ Status find_runs_in_file(Plan& plan, const mapping::OsFile& file, std::span<cons
   if (by_runs + all / kWorthARecipe > by_slices) return Done{};
 
   // All of them, because slices of one may be bytes that another stores.
-  for (std::size_t i = 0; i < plan.records.size(); ++i) {
-    if (!may_have_slices(plan, i)) continue;
-    plan.records[i].slices.clear();
-    plan.records[i].own.clear();
-    plan.records[i].own_bytes = 0;
-  }
+  for (PlannedRecord& planned : plan.records) planned.slices.clear();
   std::uint32_t order = 0;
   for (const sharing::LayoutGroup& group : found.layout.groups) {
     for (const std::size_t member : group.members) {

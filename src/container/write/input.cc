@@ -39,16 +39,8 @@ Status go_on(const std::atomic<bool>* cancel) {
   return Error{ErrorCode::kCancelled, "it was cancelled"};
 }
 
-Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
-  FATCTX_ASSIGN(Input input, open_outside(source, cancel));
-  if (!is_in_memory(source)) return input;
-  input.bytes_ = source.bytes;
-  input.size_ = input.bytes_.size();
-  return input;
-}
-
 Result<Input> Input::take(PackSource& source, const std::atomic<bool>* cancel) {
-  FATCTX_ASSIGN(Input input, open_outside(source, cancel));
+  FATCTX_ASSIGN(Input input, open(source, cancel));
   std::vector<std::byte> bytes =
       std::exchange(source.bytes, std::vector<std::byte>());  // clear() would keep the memory
   if (!is_in_memory(source)) return input;
@@ -59,12 +51,11 @@ Result<Input> Input::take(PackSource& source, const std::atomic<bool>* cancel) {
 
 Result<std::uint64_t> Input::size_of(const PackSource& source) {
   if (is_in_memory(source)) return source.bytes.size();
-  FATCTX_ASSIGN(const Input input, open_outside(source, nullptr));
+  FATCTX_ASSIGN(const Input input, open(source, nullptr));
   return input.size();
 }
 
-// Opens everything but bytes in memory, of which it sets the name only.
-Result<Input> Input::open_outside(const PackSource& source, const std::atomic<bool>* cancel) {
+Result<Input> Input::open(const PackSource& source, const std::atomic<bool>* cancel) {
   Input input;
   input.cancel_ = cancel;
   if (source.source || source.loaded) {

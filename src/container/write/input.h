@@ -27,9 +27,10 @@ namespace fatctx::container {
 // Threads: const members from any number of threads.
 class Input final : public sharing::RecordBytes {
  public:
-  // Examines the file once; later calls refer to the file in that state. `cancel` may be null.
-  [[nodiscard]] static Result<Input> open(const PackSource& source, const std::atomic<bool>* cancel = nullptr);
-  // The same, but takes the bytes out of a source in memory, so that they are never there twice.
+  // Opens a source that is not in memory. Examines the file once; later calls refer to the file in that state. `cancel`
+  // may be null.
+  [[nodiscard]] static Result<Input> open(const PackSource& source, const std::atomic<bool>* cancel);
+  // Opens any source, and takes the bytes out of one in memory, so that they are never there twice.
   [[nodiscard]] static Result<Input> take(PackSource& source, const std::atomic<bool>* cancel);
   // Returns the size of the bytes, without a copy of them. Errors: those of open().
   [[nodiscard]] static Result<std::uint64_t> size_of(const PackSource& source);
@@ -46,7 +47,6 @@ class Input final : public sharing::RecordBytes {
   [[nodiscard]] std::optional<Hash128> known_hash() const { return source_ ? source_->hash() : std::nullopt; }
 
  private:
-  [[nodiscard]] static Result<Input> open_outside(const PackSource& source, const std::atomic<bool>* cancel);
   [[nodiscard]] Error changed() const;
   [[nodiscard]] Error not_made(const Error& by_source) const;
 

@@ -105,16 +105,22 @@ Status find_equal_records(std::vector<PlannedRecord>& records, unsigned threads,
   return Done{};
 }
 
+// Places `size` bytes of a record among the small ones and returns where they begin.
+std::uint64_t place_among_small(PlannedSegment& small, std::size_t index, std::uint64_t size) {
+  // Cannot wrap: each of at most 2^16 records is in memory or has at most kLeafSize bytes.
+  const std::uint64_t start = *checked_align_up(small.size, kSmallRecordLog2);
+  small.size = start + size;
+  small.records.push_back(index);
+  return start;
+}
+
 // Places the program among the small records and inserts its slice in front of the sources.
-Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
+void place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
   PlannedRecord& planned = plan.records[index];
   const PlannedRecipe& recipe = *planned.recipe;
-  const auto start = checked_align_up(small.size, kSmallRecordLog2);
-  if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
-  planned.slices = {{index, {*start, recipe.program.size()}}};
-  planned.stored_size = recipe.program.size();
-  small.size = *start + recipe.program.size();
-  small.records.push_back(index);
+  const std::uint64_t size = recipe.program.size();
+  planned.slices = {{index, {place_among_small(small, index, size), size}}};
+  planned.stored_size = size;
   for (const std::size_t source : recipe.present_sources) {
     planned.slices.push_back({source, {0, plan.present[source].size}, true});
     planned.stored_size += plan.present[source].size;
@@ -123,7 +129,6 @@ Status place_recipe(Plan& plan, std::size_t index, PlannedSegment& small) {
     planned.slices.push_back({source, {0, plan.records[source].own_bytes}});
     planned.stored_size += plan.records[source].own_bytes;
   }
-  return Done{};
 }
 
 void add_leaf_segments(Plan& plan, std::uint64_t hashes) {
@@ -146,14 +151,10 @@ Status place_in_segments(Plan& plan) {
     PlannedRecord& planned = plan.records[i];
     if (planned.stored_as != i || planned.present_row || planned.input.size() == 0) continue;
     if (planned.recipe) {
-      FATCTX_TRY(place_recipe(plan, i, small));
+      place_recipe(plan, i, small);
     } else if (small_record(planned)) {
-      const auto start = checked_align_up(small.size, kSmallRecordLog2);
-      if (!start) return Error{ErrorCode::kLimitExceeded, "the small records together are too large"};
-      planned.slices = {{i, {*start, planned.stored_size}}};
+      planned.slices = {{i, {place_among_small(small, i, planned.stored_size), planned.stored_size}}};
       planned.own_bytes = planned.stored_size;
-      small.size = *start + planned.stored_size;
-      small.records.push_back(i);
       continue;
     }
     if (planned.slices.empty()) {  // stored as it is
@@ -187,22 +188,16 @@ Status place_in_segments(Plan& plan) {
     leaves += leaf_units(segment.leaf_count());
   }
   if (leaves != 0) add_leaf_segments(plan, leaves);
-  if (plan.segments.size() > kMaxSegments) {
-    return Error{ErrorCode::kLimitExceeded,
-                 fmt::format("{} segments; at most {} are allowed", plan.segments.size(), kMaxSegments)};
-  }
+  static_assert(kMaxRecords + 3 <= kMaxSegments, "one for each record, one for small ones, two of leaves");
   return Done{};
 }
 
 // Places the segments one after the other. Returns the end of the last one.
-Result<std::uint64_t> place_segments(Plan& plan, std::uint64_t end) {
+std::uint64_t place_segments(Plan& plan, std::uint64_t end) {
   for (PlannedSegment& segment : plan.segments) {
     // Cannot wrap: each size is at most 2^40 and there are at most 2^17 of them.
     segment.offset = *checked_align_up(end, plan.extent_log2);
     end = segment.offset + segment.size;
-    if (end > kMaxFileSize) {
-      return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
-    }
   }
   return end;
 }
@@ -216,7 +211,6 @@ std::uint8_t choose_extent(const Plan& plan, const PackOptions& options) {
   std::uint64_t payload = 0;
   for (const PlannedSegment& segment : plan.segments) {
     if (segment.kind == SegmentKind::kLeaves) continue;
-    if (segment.size > kMostSmall) return kExtentLog2;
     payload += *checked_align_up(segment.size, kSmallExtentLog2);
     if (payload > kMostSmall) return kExtentLog2;
   }
@@ -226,10 +220,11 @@ std::uint8_t choose_extent(const Plan& plan, const PackOptions& options) {
 Status place_in_file(Plan& plan) {
   const HeaderForm& form = header_form(plan.extent_log2);
   plan.toc_offset[0] = form.size;
-  FATCTX_ASSIGN(const std::uint64_t end, place_segments(plan, form.size + plan.toc_size.all));
+  const std::uint64_t end = place_segments(plan, form.size + plan.toc_size.all);
   plan.toc_offset[1] = *checked_align_up(end, form.unit_log2);
   plan.committed_end = plan.toc_offset[1] + plan.toc_size.all;
-  return Done{};
+  if (plan.committed_end <= kMaxFileSize) return Done{};
+  return Error{ErrorCode::kLimitExceeded, fmt::format("the file would exceed {} bytes", kMaxFileSize)};
 }
 
 Status take_ranges(PlannedRecord& planned) {
@@ -389,7 +384,7 @@ Result<Plan> make_append_plan(std::vector<PackRecord> records, PartsByName parts
   FATCTX_TRY(place_in_segments(plan));
   warn_of_sharing(plan);
   plan.extent_log2 = options.extent_log2;
-  FATCTX_ASSIGN(plan.committed_end, place_segments(plan, start.first_byte));
+  plan.committed_end = place_segments(plan, start.first_byte);
   return plan;
 }
 

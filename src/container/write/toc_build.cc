@@ -39,14 +39,12 @@ std::vector<Row<ReferenceEntry>> reference_rows(const Plan& plan) {
   return rows;
 }
 
-// The index of the plan's LEAVES segment of one algorithm; kNoSegment if it has none.
+// Returns the index of the plan's LEAVES segment of one algorithm. Requires: it has one.
 std::uint32_t leaves_index(const Plan& plan, std::uint8_t algorithm) {
-  for (std::size_t i = 0; i < plan.segments.size(); ++i) {
-    if (plan.segments[i].kind == SegmentKind::kLeaves && plan.segments[i].hash_algorithm == algorithm) {
-      return static_cast<std::uint32_t>(plan.present.size() + i);
-    }
-  }
-  return kNoSegment;
+  const auto found = std::find_if(plan.segments.begin(), plan.segments.end(), [&](const PlannedSegment& segment) {
+    return segment.kind == SegmentKind::kLeaves && segment.hash_algorithm == algorithm;
+  });
+  return static_cast<std::uint32_t>(plan.present.size() + static_cast<std::size_t>(found - plan.segments.begin()));
 }
 
 SegmentRow segment_row(const PlannedSegment& segment, const Plan& plan) {

@@ -60,16 +60,64 @@ TEST(AppendRuns, TheNextVersionCostsWhatIsNewAboutIt) {
 }
 
 TEST(AppendRuns, NewRecordsShareWithEachOtherAsWell) {
-  const Bytes first = blocks("pqrsa", 256, 3);
-  const Bytes second = blocks("bsrqp", 512, 4);
+  for (const bool swapped : {false, true}) {  // either of the two is the source of the other
+    const Bytes first = swapped ? blocks("bsrqp", 512, 4) : blocks("pqrsa", 256, 3);
+    const Bytes second = swapped ? blocks("pqrsa", 256, 3) : blocks("bsrqp", 512, 4);
 
-  const Appended done = append(packed(Sharing::kBytes), {support::binary_record("three", "v75", first),
-                                                         support::binary_record("four", "v79", second)});
+    const Appended done = append(packed(Sharing::kBytes), {support::binary_record("three", "v75", first),
+                                                           support::binary_record("four", "v79", second)});
+
+    ASSERT_TRUE(is_ok(done.report));
+    expect_record(done, "three", first);
+    expect_record(done, "four", second);
+    EXPECT_GE(done.report.value().shared_bytes, 6 * kBlock - 4'000);
+  }
+}
+
+// "four" is a leaf of "three" at first. Then "three" becomes a recipe, which stores that leaf at another place.
+TEST(AppendRuns, ALeafOfANewRecordThatBecomesARecipeIsStoredByTheOther) {
+  Bytes three = blocks("bdfhaceg", 512, 2);
+  three.resize(three.size() / kLeafSize * kLeafSize);
+  const Bytes own = support::pattern(2 * kLeafSize, 78);
+  three.insert(three.end(), own.begin(), own.end());
+  const Bytes four(own.begin() + kLeafSize, own.end());
+
+  const Appended done = append(packed(Sharing::kBytes), {support::binary_record("three", "v75", three),
+                                                         support::binary_record("four", "v79", four)});
 
   ASSERT_TRUE(is_ok(done.report));
-  expect_record(done, "three", first);
-  expect_record(done, "four", second);
-  EXPECT_GE(done.report.value().shared_bytes, 6 * kBlock - 4'000);
+  expect_record(done, "three", three);
+  expect_record(done, "four", four);
+  EXPECT_TRUE(Opened(done.bytes).record("three").recipe);
+}
+
+TEST(AppendRuns, ARecordOfOneLeafStaysAsItIs) {
+  const Bytes before = packed(Sharing::kBytes);
+  const Bytes all = blocks("abcdefgh", 0, 0);
+  for (const std::size_t more : {0U, 1U}) {
+    const Bytes part(all.begin() + 1'001, all.begin() + 1'001 + kLeafSize + static_cast<int>(more));
+    const Appended done = append(before, {support::binary_record("three", "v75", part)});
+    ASSERT_TRUE(is_ok(done.report));
+    expect_record(done, "three", part);
+    EXPECT_EQ(Opened(done.bytes).record("three").recipe, more == 1);
+  }
+}
+
+TEST(AppendRuns, SavingASixtyFourthOfTheRecordIsEnough) {
+  constexpr std::size_t kSize = 64 * 4'000;
+  const Bytes before = packed(Sharing::kBytes);
+  const Bytes all = blocks("abcdefgh", 0, 0);
+  std::uint64_t least = kSize;
+  for (std::size_t old = 4'060;; --old) {
+    ASSERT_GT(old, 4'000U);
+    Bytes next = support::pattern(kSize - old, 79);
+    next.insert(next.end(), all.begin() + 1'001, all.begin() + 1'001 + static_cast<std::ptrdiff_t>(old));
+    const Appended done = append(before, {support::binary_record("three", "v75", next)});
+    ASSERT_TRUE(is_ok(done.report));
+    if (!Opened(done.bytes).record("three").recipe) break;
+    least = done.report.value().records[0].shared_bytes;
+  }
+  EXPECT_EQ(least, kSize / 64);
 }
 
 TEST(AppendRuns, ManyGenerationsStayReadableAndSmall) {
