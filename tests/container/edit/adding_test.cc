@@ -45,6 +45,24 @@ PackOptions one_per_soc() {
   return options;
 }
 
+TEST(Adding, ANameThatIsInUseSaysWhatCanBeDone) {
+  const auto refusal_of = [](std::vector<PackRecord> records) {
+    const support::Appended done = support::append(support::unsealed_sample(), std::move(records));
+    EXPECT_TRUE(fails_with(done.report, ErrorCode::kExists));
+    return done.report.ok() ? std::string() : done.report.error().message;
+  };
+  const std::string name = "cpu-x86-64-v2";
+  EXPECT_EQ(refusal_of({support::binary_record(name, "x86-64-v2", Bytes(9))}),
+            "a record named \"cpu-x86-64-v2\" already exists, for the same target; replace it, or leave this one out");
+  EXPECT_EQ(refusal_of({support::binary_record(name, "x86-64-v3", Bytes(9))}),
+            "a record named \"cpu-x86-64-v2\" already exists; give this one another name");
+  EXPECT_EQ(refusal_of({support::binary_record(name, "riscv", Bytes(9))}),
+            "a record named \"cpu-x86-64-v2\" already exists; give this one another name");
+  EXPECT_EQ(
+      refusal_of({support::binary_record("new", "riscv", Bytes(9)), support::binary_record("new", "v9", Bytes(9))}),
+      "a record named \"new\" already exists");
+}
+
 // Shows S4.22.
 TEST(Adding, OnePerSocRefusesASecondBinaryForASocWhateverElseDiffers) {
   Packer packer(one_per_soc());

@@ -223,24 +223,27 @@ class CancellingFile final : public mapping::OsFile {
 };
 
 TEST(Digests, AreCancelledWithinAFewReads) {
-  std::uint64_t reads = 0;
-  for (bool met = true; met; ++reads) {
-    Copied copied;
-    std::atomic<bool> cancel = false;
-    CancellingFile file(copied.file, reads, cancel);
-    const std::uint64_t before = copied.file.calls(FileCall::kRead);
-    PackOptions options;
-    options.cancel = &cancel;
+  for (const bool by_options : {true, false}) {  // by the flag of the options, or that of the work
+    std::uint64_t reads = 0;
+    for (bool met = true; met; ++reads) {
+      Copied copied;
+      std::atomic<bool> cancel = false;
+      CancellingFile file(copied.file, reads, cancel);
+      const std::uint64_t before = copied.file.calls(FileCall::kRead);
+      PackOptions options;
+      if (by_options) options.cancel = &cancel;
+      WorkProgress progress(copied.callback, by_options ? nullptr : &cancel);
 
-    const Status added = add_digests(copied.plan, file, options, copied.progress);
+      const Status added = add_digests(copied.plan, file, options, progress);
 
-    met = cancel;
-    if (!met) continue;
-    EXPECT_TRUE(fails_with(added, ErrorCode::kCancelled)) << reads;
-    // The read that was under way, and those of one record's leaf hashes and first bytes.
-    EXPECT_LE(copied.file.calls(FileCall::kRead), before + reads + 3) << "it went on";
+      met = cancel;
+      if (!met) continue;
+      EXPECT_TRUE(fails_with(added, ErrorCode::kCancelled)) << reads;
+      // The read that was under way, and those of one record's leaf hashes and first bytes.
+      EXPECT_LE(copied.file.calls(FileCall::kRead), before + reads + 3) << "it went on";
+    }
+    EXPECT_GE(reads, 6U);
   }
-  EXPECT_GE(reads, 6U);
 }
 
 }  // namespace digests_test

@@ -1,10 +1,11 @@
-// The packer's write sizes: the page cache uses large pages for files that are written in large calls.
+// The packer's write sizes: the page cache uses large pages for files that are written in large calls. Each may fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "container/write/copy_payload.h"
+#include "support/memory_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -64,6 +65,61 @@ TEST(LargeWrites, ASegmentIsWrittenFrontToBackInCallsOf4MiB) {
   EXPECT_EQ(std::count(calls.begin(), calls.end(), 4U), 1) << "13 MiB and a rest";
   EXPECT_EQ(std::count(calls.begin(), calls.end(), 2U), 2) << "8 MiB, and the small ones together";
   EXPECT_EQ(file.writes.size(), 4U + 2U + 2U + 1U) << "and the leaf hashes";
+}
+
+// Plans small records of about 4 MiB together. The last of them is the program of a recipe. The one before it has
+// `last_small` bytes.
+Plan plan_across_a_border(std::uint64_t last_small, WorkProgress& progress) {
+  std::vector<PackRecord> records;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    const std::size_t size = i < 63 ? std::size_t{kLeafSize} : static_cast<std::size_t>(last_small);
+    records.push_back(
+        support::plain_record(RecordType::kOpaque, "a" + std::to_string(i + 10), support::pattern(size, i)));
+  }
+  const support::Bytes large = support::pattern(200'000, 100);
+  support::Bytes reordered;
+  for (std::size_t at = 0; at < large.size(); at += 2'000) {
+    const support::Bytes between = support::pattern(30, static_cast<std::uint32_t>(101 + at));
+    const auto from = large.end() - static_cast<std::ptrdiff_t>(at) - 2'000;
+    reordered.insert(reordered.end(), between.begin(), between.end());
+    reordered.insert(reordered.end(), from, from + 2'000);
+  }
+  records.push_back(support::plain_record(RecordType::kOpaque, "x", large));
+  records.push_back(support::plain_record(RecordType::kOpaque, "y", reordered));
+  for (PackRecord& record : records) record.key.variant = record.name;
+  PackOptions options;
+  options.sharing = Sharing::kBytes;
+  return make_plan(std::move(records), {}, options, progress).value();
+}
+
+const PlannedRecord& recipe_of(const Plan& plan) {
+  return *std::find_if(plan.records.begin(), plan.records.end(),
+                       [](const PlannedRecord& planned) { return planned.recipe.has_value(); });
+}
+
+TEST(LargeWrites, EachThatFailsEndsTheCopy) {
+  const Progress none;
+  WorkProgress progress(none);
+  constexpr std::uint64_t kBorder = 4 * kMiB - 64;
+  const std::uint64_t begins = recipe_of(plan_across_a_border(64, progress)).slices[0].range.offset;
+  ASSERT_LT(begins, kBorder);
+  const Plan plan = plan_across_a_border(64 + kBorder - begins, progress);
+  const ByteRange program = recipe_of(plan).slices[0].range;
+  ASSERT_EQ(program.offset, kBorder);
+  ASSERT_GT(program.size, 64U) << "it is written in two calls";
+
+  for (std::uint64_t failing = 0;; ++failing) {
+    Plan copied = plan_across_a_border(64 + kBorder - begins, progress);
+    support::MemoryFile file(support::Bytes(static_cast<std::size_t>(copied.committed_end)));
+    file.fail(support::FileCall::kWrite, failing, false);
+    const Status status = copy_payload(copied, file, progress);
+    if (file.calls(support::FileCall::kWrite) <= failing) {
+      EXPECT_TRUE(support::is_ok(status));
+      EXPECT_GE(failing, 4U) << "two of the small records, one of each large one, and the leaf hashes";
+      break;
+    }
+    EXPECT_TRUE(support::fails_with(status, ErrorCode::kIo)) << failing;
+  }
 }
 
 }  // namespace large_writes_test

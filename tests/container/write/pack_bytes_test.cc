@@ -263,6 +263,17 @@ TEST(PackBytes, TheReportSaysWhatBecameARecipeAndWhatOfItCanBeMapped) {
   EXPECT_EQ(recipes_of(packed), 2U) << "the equal record has the same recipe";
 }
 
+TEST(PackBytes, ARecordOfOneLeafStaysAsItIs) {
+  const Bytes large = support::pattern(300'000, 41);
+  for (const std::size_t more : {0U, 1U}) {
+    const Bytes part(large.begin() + 1'001, large.begin() + 1'001 + container::kLeafSize + static_cast<int>(more));
+    const std::vector<PackRecord> records = chip_records({large, part});
+    const Packed packed(support::packed_bytes(records, by_bytes()));
+    expect_all_there(packed, records);
+    EXPECT_EQ(packed.record("chip1").recipe, more == 1);
+  }
+}
+
 TEST(PackBytes, LongLiteralsLieInASegmentAndCanBeMapped) {
   const auto corpus = support::make_chip_corpus(35, {.tensors = 8});
   std::mt19937_64 random(35);

@@ -79,6 +79,53 @@ TEST(Packer, RefusesAtOnceWhatNoReaderWouldTake) {
   EXPECT_TRUE(is_ok(add_changed([](auto& r) { r.key.arch = "x86-64-v2", r.key.variant = "debug"; })));
 }
 
+TEST(Packer, SaysWhichInputItTakesForTheRecordsThatItWrites) {
+  const Status description = add_changed([](auto& r) { r.type = RecordType::kDescription; });
+  ASSERT_FALSE(description.ok());
+  EXPECT_EQ(description.error().message,
+            "record \"binary\": description records are written by the packer; give descriptions of records instead");
+  const Status table = add_changed([](auto& r) { r.type = RecordType::kTensorTable; });
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.error().message,
+            "record \"binary\": tensor_table records are written by the packer; give the tensors of a weight blob "
+            "instead");
+}
+
+TEST(Packer, SaysWhatIsWrongWithWeights) {
+  const auto with_weights = [](const std::string& weights) {
+    const TempDir folder;
+    std::vector<PackRecord> records = support::cpu_records();
+    records[0].weights = {weights};
+    const auto packed = pack(std::move(records), folder.file("out.fatctx"));
+    return packed.ok() ? std::string() : packed.error().message;
+  };
+  EXPECT_EQ(with_weights("wights"), "record \"cpu-x86-64-v2\" refers to weights \"wights\", which do not exist");
+  EXPECT_EQ(with_weights("cpu-aarch64"),
+            "record \"cpu-x86-64-v2\" refers to \"cpu-aarch64\" as weights, but that is a context_binary");
+}
+
+TEST(Packer, ANameLeavesRoomForThatOfItsTensorTable) {
+  const auto with_name = [](std::size_t size) {
+    const TempDir folder;
+    PackRecord weights = std::move(support::cpu_records()[4]);
+    weights.name.assign(size, 'w');
+    return pack({std::move(weights)}, folder.file("out.fatctx"));
+  };
+  constexpr std::size_t kMost = container::kMaxNameSize - std::string_view(".tensors").size();
+  EXPECT_TRUE(is_ok(with_name(kMost)));
+  EXPECT_TRUE(fails_with(with_name(kMost + 1), ErrorCode::kExists));
+}
+
+TEST(Packer, DoubtsAboutARecordAreWarningsOfTheReport) {
+  const TempDir folder;
+  PackRecord record = support::plain_record(RecordType::kOpaque, "o", support::pattern(10, 1));
+  record.warnings = {"the SoC is unknown", "the SDK too"};
+  const auto packed = pack({std::move(record)}, folder.file("out.fatctx"));
+  ASSERT_TRUE(is_ok(packed));
+  EXPECT_EQ(packed.value().warnings,
+            (std::vector<std::string>{"record \"o\": the SoC is unknown", "record \"o\": the SDK too"}));
+}
+
 TEST(Packer, RefusesWhatOnlyTheWholeSetShowsAndWritesNothing) {
   struct Row {
     const char* name;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -88,6 +89,66 @@ TEST(Ranges, WithEqualBytesAreStoredOnceWhereverTheyAre) {
   ASSERT_TRUE(is_ok(without));
   EXPECT_EQ(without.value().shared_bytes, 0U) << "pages are at other places";
   EXPECT_GE(with.value().shared_bytes, 89'000U);
+}
+
+// Returns two records of `size` bytes with a range of `shared` bytes in common, and with `hidden` bytes in common that
+// only a search for runs finds. No pages of them are equal.
+std::vector<PackRecord> two_records(std::size_t size, std::size_t shared, std::size_t hidden, bool ranges) {
+  std::vector<PackRecord> made;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    Bytes bytes = support::pattern(size - shared - hidden, 20 + i);
+    const Bytes more = support::pattern(hidden, 30);
+    bytes.insert(bytes.begin() + 3'003 + 1'001 * i, more.begin(), more.end());
+    const std::uint64_t at = bytes.size();
+    const Bytes part = support::pattern(shared, 50);
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    if (i == 1) std::rotate(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end());
+    std::vector<PackRange> both = {{"own", i == 0 ? 0 : shared, at}, {"shared", i == 0 ? at : 0, shared}};
+    if (i == 1) std::swap(both[0], both[1]);
+    if (!ranges) both.clear();
+    made.push_back(with_ranges("r" + std::to_string(i), std::move(bytes), std::move(both)));
+  }
+  return made;
+}
+
+std::uint64_t stored_by(Sharing sharing, std::vector<PackRecord> records) {
+  const support::TempDir folder;
+  PackOptions options;
+  options.sharing = sharing;
+  const auto packed = support::pack(std::move(records), folder.file("m.fatctx"), options);
+  EXPECT_TRUE(is_ok(packed));
+  std::uint64_t stored = 0;
+  for (const PackedRecordReport& record : packed.value().records) {
+    if (record.name.starts_with("r")) stored += record.stored_bytes;
+  }
+  return stored;
+}
+
+// Pages win unless ranges save a 64th of the bytes.
+TEST(Ranges, ThatSaveASixtyFourthAreTakenInsteadOfPages) {
+  bool at_the_border = false;
+  for (std::size_t size = 96'928;; size += 32) {
+    ASSERT_LT(size, 97'100U);
+    const std::uint64_t stored = stored_by(Sharing::kPages, two_records(size, 3'100, 0, true));
+    if (stored == 2 * size) break;  // by pages
+    at_the_border = at_the_border || stored + 2 * size / 64 == 2 * size;
+  }
+  EXPECT_TRUE(at_the_border);
+}
+
+// Ranges win unless runs save a 64th of the bytes more.
+TEST(Ranges, ThatCostASixtyFourthMoreAreTakenInsteadOfRuns) {
+  constexpr std::size_t kSize = 96'000;
+  bool at_the_border = false;
+  std::uint64_t by_ranges = 1;
+  std::uint64_t by_runs = 0;
+  for (std::size_t hidden = 2'950; by_ranges != by_runs; ++hidden) {
+    ASSERT_LT(hidden, 2'970U);
+    by_runs = stored_by(Sharing::kBytes, two_records(kSize, 30'000, hidden, false));
+    by_ranges = stored_by(Sharing::kBytes, two_records(kSize, 30'000, hidden, true));
+    at_the_border = at_the_border || by_ranges == by_runs + 2 * kSize / 64;
+  }
+  EXPECT_TRUE(at_the_border);
 }
 
 }  // namespace ranges_test
