@@ -74,8 +74,11 @@ class RawArray {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] T* data() noexcept { return data_.get(); }
   [[nodiscard]] const T* data() const noexcept { return data_.get(); }
-  [[nodiscard]] T& operator[](std::size_t at) noexcept { return data_.get()[at]; }
-  [[nodiscard]] const T& operator[](std::size_t at) const noexcept { return data_.get()[at]; }
+  // A build that checks the indexes of standard containers checks these too, in the span.
+  [[nodiscard]] T& operator[](std::size_t at) noexcept { return std::span<T>(data_.get(), size_)[at]; }
+  [[nodiscard]] const T& operator[](std::size_t at) const noexcept {
+    return std::span<const T>(data_.get(), size_)[at];
+  }
   [[nodiscard]] T* begin() noexcept { return data(); }
   [[nodiscard]] T* end() noexcept { return data() + size_; }
   [[nodiscard]] const T* begin() const noexcept { return data(); }
