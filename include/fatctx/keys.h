@@ -36,7 +36,7 @@ struct KeyFiles {
 // Makes a key pair of random bytes and writes `name`.key and `name`.pub. The secret key is not encrypted: every reader
 // of the file can sign.
 // Errors: invalid_argument (no name), exists (one of the files exists; nothing is written), not_found (no such folder),
-//         no_space, io, internal.
+//         no_space, io, internal, commit_unknown (the folder was not synced). There are both files or none.
 [[nodiscard]] Result<KeyFiles> make_keys(const std::string& name);
 
 }  // namespace fatctx

@@ -142,8 +142,10 @@ Result<KeyFiles> make_keys(const std::string& name) {
   files.public_key = key.public_key();
   KeyLine line;
   line.put(kPublicWord, files.public_key.bytes);
-  FATCTX_TRY(write_line(*public_file, line));
+  auto published = write_line(*public_file, line);
+  if (!published.ok() && published.error().code != ErrorCode::kCommitUnknown) return std::move(published).error();
   HalfPair half(*public_file);
+  FATCTX_TRY(std::move(published));
   std::array<std::byte, kKeyBytes> seed;
   key.copy_seed(seed);
   line.put(kSecretWord, seed);
