@@ -45,7 +45,7 @@ class Finder {
       wanted_.insert(wanted_.end(), leaves[i].begin(), leaves[i].end());
     }
     std::sort(wanted_.begin(), wanted_.end());
-    if (!wanted_.empty()) FATCTX_TRY(read_leaves_of_file());
+    if (!wanted_.empty()) read_leaves_of_file();
     for (std::size_t i = 0; i < plan_.records.size(); ++i) {
       if (!may_be_present(i)) continue;
       FATCTX_TRY(find(i, plan_.records[i], leaves[i]));
@@ -121,7 +121,7 @@ class Finder {
     return streamed.ok() && equal && at == input.size();  // damaged records never match, nor those over the budget
   }
 
-  Status read_leaves_of_file() {
+  void read_leaves_of_file() {
     const std::vector<bool> used = segments_in_use(toc_, left_out_);
     for (std::size_t i = 0; i < toc_.segments.size(); ++i) {
       const Segment& segment = toc_.segments[i];
@@ -131,7 +131,6 @@ class Finder {
       leaves.value().xxh3.resize(static_cast<std::size_t>(segment.size / kLeafSize));
       add_store({i, true, std::move(leaves.value().xxh3)});
     }
-    return Done{};
   }
 
   void add_store(Store store) {

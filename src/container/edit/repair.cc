@@ -150,7 +150,7 @@ class PayloadNames {
     std::stable_sort(slices_.begin(), slices_.end(),
                      [](const auto& a, const auto& b) { return a.first.offset < b.first.offset; });
   }
-  // Returns text such as: payload of record 5 "weights". The record is the first that was found with bytes there.
+  // Returns text such as: payload of record 5 "weights". If several records have the bytes, it is the last of them.
   [[nodiscard]] std::string of(ByteRange range) const {
     auto next = std::partition_point(slices_.begin(), slices_.end(),
                                      [&](const auto& slice) { return slice.first.offset <= range.offset; });

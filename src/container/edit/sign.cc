@@ -66,7 +66,6 @@ class Signer {
     header_.toc_hash = hash128(head_of(toc));
     header_.signature =
         sign_generation(header_, head_of(toc), from_.signature ? from_.signature->toc_sha256 : DiskSha256{}, key_);
-    FATCTX_TRY(parse_toc(toc, header_, 0));  // never sign a table that readers refuse
     for (const std::uint64_t offset : header_.toc_offset) FATCTX_TRY(file_.write_at(offset, toc));
     const GenerationFacts facts{.generation = header_.generation,
                                 .committed_end = header_.committed_end,
