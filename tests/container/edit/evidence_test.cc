@@ -84,6 +84,14 @@ TEST_F(Evidence, TheSameNoteIsThereAndNothingIsWritten) {
   EXPECT_TRUE(support::read_file(path_) == before);
 }
 
+TEST_F(Evidence, EveryDigitMayStandInADate) {
+  for (const char* day : {"2019-09-29", "2034-08-30", "1567-12-01"}) {
+    EvidenceNote good = kNote;
+    good.date = day;
+    EXPECT_TRUE(is_ok(note("weights", good))) << day;
+  }
+}
+
 TEST_F(Evidence, WhatIsNoNoteIsRefusedByName) {
   const auto with = [&](std::string EvidenceNote::*field, std::string text) {
     EvidenceNote wrong = kNote;
@@ -96,7 +104,8 @@ TEST_F(Evidence, WhatIsNoNoteIsRefusedByName) {
   EXPECT_THAT(with(&EvidenceNote::metric, ""), HasSubstr("the metric of the note is missing"));
   EXPECT_THAT(with(&EvidenceNote::value, "a\nb"), HasSubstr("the value"));
   EXPECT_THAT(with(&EvidenceNote::tool, std::string(256, 't')), HasSubstr("the tool"));
-  for (const char* day : {"2026-02-29", "2026-13-01", "2026-1-1", "22.11.2026", "2026-11-22T"}) {
+  for (const char* day :
+       {"2026-02-29", "2026-13-01", "2026-1-1", "22.11.2026", "2026-11-22T", "2026-1/-22", "2026-11-0:"}) {
     EXPECT_THAT(with(&EvidenceNote::date, day), HasSubstr(day));
   }
   EXPECT_THAT(with(&EvidenceNote::date, ""), HasSubstr("the date of the note is missing"));

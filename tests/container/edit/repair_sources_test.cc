@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/edit/memory_source.h"
 #include "container/edit/repair.h"
 #include "container/format/disk_format.h"
 #include "container/read/open.h"
@@ -30,6 +31,11 @@
 namespace fatctx::container {
 namespace repair_sources_test {
 
+using repair_support::Memory;
+using repair_support::place_of;
+using repair_support::repaired;
+using repair_support::spoil;
+using repair_support::zero;
 using support::Bytes;
 using support::fails_with;
 using support::FileCall;
@@ -69,58 +75,6 @@ const Bytes& whole_file() {
 const Bytes& other_file() {
   static const Bytes bytes = support::packed_bytes(records(50));
   return bytes;
-}
-
-ByteRange place_of(const Bytes& bytes, const std::string& record) {
-  const OpenedToc opened = read_toc(MemoryFile(bytes), bytes.size()).value();
-  for (const RecordInfo& one : opened.toc.records) {
-    if (one.name == record) return {one.file_offset, one.stored_bytes};
-  }
-  throw std::runtime_error("no such record");
-}
-
-void spoil(Bytes& bytes, ByteRange range) {
-  for (std::uint64_t i = 0; i < range.size; ++i) bytes[static_cast<std::size_t>(range.offset + i)] ^= std::byte{0x5a};
-}
-void zero(Bytes& bytes, ByteRange range) {
-  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(range.offset), range.size, std::byte{0});
-}
-
-// A source in memory that counts what it gives.
-struct Memory {
-  explicit Memory(Bytes given) : bytes(std::move(given)) {}
-
-  RepairSource source(std::string name = "memory") {
-    return {std::move(name), [this]() -> Result<std::uint64_t> { return bytes.size(); },
-            [this](const std::vector<ByteRange>& ranges, const TakeBytes& take) -> Status {
-              ++reads;
-              for (const ByteRange& range : ranges) {
-                const std::uint64_t size = std::min<std::uint64_t>(range.size, most);
-                for (std::uint64_t done = 0; done < size; done += piece) {
-                  const std::uint64_t now = std::min(piece, size - done);
-                  given += now;
-                  Bytes part(bytes.begin() + static_cast<std::ptrdiff_t>(range.offset + done),
-                             bytes.begin() + static_cast<std::ptrdiff_t>(range.offset + done + now));
-                  if (lie && range.offset >= kLeaf) lie(part);
-                  FATCTX_TRY(take(range.offset + done, part));
-                }
-              }
-              return Done{};
-            }};
-  }
-
-  Bytes bytes;
-  std::uint64_t piece = 10'007;
-  std::uint64_t most = UINT64_MAX;  // of each range
-  std::function<void(Bytes&)> lie;
-  std::uint64_t given = 0;
-  int reads = 0;
-};
-
-Result<RepairReport> repaired(MemoryFile& file, Memory& source, RepairOptions options = {}) {
-  options.threads = 1;
-  options.sources.push_back(source.source());
-  return repair_file(file, "m.fatctx", options);
 }
 
 // The leaves that a range touches, in bytes; at most so many may be read for it, with 1 % and the tables of a source.
@@ -250,6 +204,7 @@ TEST(RepairSources, ADryRunSaysTheSameAndWritesNothing) {
     EXPECT_EQ(planned.value().restored[i].range, done.value().restored[i].range);
   }
   EXPECT_EQ(planned.value().sources[0].read_bytes, done.value().sources[0].read_bytes);
+  EXPECT_EQ(planned.value().sources[0].restored_bytes, done.value().sources[0].restored_bytes);
   EXPECT_EQ(planned.value().lacking_bytes, done.value().lacking_bytes);
 
   Memory lacks(other_file());

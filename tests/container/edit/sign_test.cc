@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "container/read/opened_file.h"
+#include "support/appended.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -111,6 +114,69 @@ TEST(Sign, TheReportSaysWhetherTheFileIsSealed) {
     ASSERT_TRUE(is_ok(report));
     EXPECT_EQ(report.value().sealed, sealed);
   }
+}
+
+// Bytes that no record uses any more belong to none, and not to the record that uses those beside them.
+TEST(Sign, DamageOfBytesThatNobodyUsesIsOfNoRecord) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const Bytes old = support::pattern(3 * kLeafSize, 1);
+  const Bytes middle(old.begin() + kLeafSize, old.begin() + 2 * kLeafSize);
+  Bytes whole = support::packed_bytes({support::binary_record("old", "v73", old)});
+  whole = support::append(std::move(whole), {support::binary_record("part", "v75", middle)}).bytes;
+  AppendOptions options;
+  options.replace = true;
+  whole = support::append(std::move(whole), {support::binary_record("old", "v73", support::pattern(500, 2))}, options)
+              .bytes;
+  const std::uint64_t part = Opened(whole).record("part").file_offset;
+  for (const std::uint64_t at : {part - 1, part + kLeafSize, part}) {
+    Bytes damaged = whole;
+    damaged[static_cast<std::size_t>(at)] ^= std::byte{1};
+    support::write_file(folder.file("m"), damaged);
+
+    const auto made = sign_container(folder.file("m"), keys.secret_path, folder.file("out"));
+
+    ASSERT_TRUE(fails_with(made, ErrorCode::kChecksumMismatch, "F26"));
+    EXPECT_EQ(made.error().where.record_id.has_value(), at == part) << to_text(made.error());
+  }
+}
+
+TEST(Sign, ARequestToStopIsMetAtOnce) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  support::write_file(folder.file("m"), support::unsealed_sample());
+  for (const int last : {1, 2, 5}) {
+    std::atomic<bool> cancel = false;
+    int calls = 0;
+    const auto stop = [&](std::uint64_t, std::uint64_t) { cancel = ++calls == last; };
+
+    const auto made =
+        sign_container(folder.file("m"), keys.secret_path, folder.file("out"), {.progress = stop, .cancel = &cancel});
+
+    EXPECT_TRUE(fails_with(made, ErrorCode::kCancelled));
+    EXPECT_EQ(calls, last);
+  }
+}
+
+// Editors on Windows end a line so.
+TEST(Sign, KeysMayEndInACarriageReturn) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  for (const std::string& path : {keys.secret_path, keys.public_path}) {
+    Bytes text = support::read_file(path);
+    text.back() = std::byte{'\r'};
+    text.push_back(std::byte{'\n'});
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(text.data()), static_cast<std::streamsize>(text.size()));
+  }
+  support::write_file(folder.file("m"), support::unsealed_sample());
+
+  const auto read = read_public_key(keys.public_path);
+  ASSERT_TRUE(is_ok(read));
+  EXPECT_EQ(read.value(), keys.public_key);
+  const auto made = sign_container(folder.file("m"), keys.secret_path, folder.file("out"));
+  ASSERT_TRUE(is_ok(made));
+  EXPECT_EQ(made.value().key_id, keys.public_key.id());
 }
 
 }  // namespace sign_test

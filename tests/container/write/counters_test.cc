@@ -218,5 +218,38 @@ TEST_F(Counters, AFileGrowsToItsLargestSizeAndNotBeyond) {
   EXPECT_TRUE(fails_with(appender.value().commit(), ErrorCode::kInternal)) << "it fits, and would have been written";
 }
 
+// In the small form a table may end where the file does, if it fills its last page.
+TEST_F(Counters, TheLastTableMayEndAtTheLargestSize) {
+  constexpr std::uint64_t kPage = std::uint64_t{1} << kSmallExtentLog2;
+  PackOptions options;
+  options.extent_log2 = kSmallExtentLog2;
+  const Bytes small = support::packed_bytes(support::cpu_records(), std::move(options));
+  Bytes longer = small;  // the tail has a row in the table
+  longer.resize((small.size() / kPage + 2) * kPage);
+  const auto named = [](std::size_t more) {
+    std::vector<PackRecord> records;
+    for (std::size_t i = 0; i < 20; ++i) {
+      const std::size_t now = std::min<std::size_t>(more, 240);
+      more -= now;
+      records.push_back(support::plain_record(RecordType::kOpaque, "n" + std::to_string(i) + std::string(now, 'n'),
+                                              support::pattern(9, 70 + static_cast<std::uint32_t>(i))));
+    }
+    return records;
+  };
+  const auto size_of_table = [&](std::size_t more) {
+    return Opened(support::append(longer, named(more)).bytes).toc.header.toc_size;
+  };
+  const std::uint64_t shortest = size_of_table(0);
+  const std::size_t more = static_cast<std::size_t>((kPage - shortest % kPage) % kPage);
+  const Bytes grown = support::append(longer, named(more)).bytes;
+  ASSERT_EQ(Opened(grown).toc.header.toc_size % kPage, 0U);
+  const std::uint64_t added = grown.size() - longer.size();
+  for (const std::uint64_t beyond : {std::uint64_t{0}, kPage}) {
+    auto appender = appender_over(std::make_unique<LongFile>(small, kMaxFileSize - added + beyond), "m", {}).value();
+    for (PackRecord& record : named(more)) ASSERT_TRUE(is_ok(appender.add(std::move(record))));
+    EXPECT_TRUE(fails_with(appender.commit(), beyond == 0 ? ErrorCode::kInternal : ErrorCode::kLimitExceeded));
+  }
+}
+
 }  // namespace counters_test
 }  // namespace fatctx::container
