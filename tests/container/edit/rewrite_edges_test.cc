@@ -28,12 +28,14 @@ SegmentKind kind_of(const Opened& opened, std::string_view record) {
 
 TEST(RewriteEdges, TheLargestSmallRecordKeepsItsExtent) {
   const TempDir folder;
+  PackOptions options;
+  options.overwrite = true;
   for (const std::size_t size : {std::size_t{kLeafSize}, std::size_t{kLeafSize} + 1}) {
     for (const bool own : {false, true}) {
       PackRecord record = support::plain_record(RecordType::kOpaque, "notes", support::pattern(size, 1));
       record.own_extent = own;
       const std::string path = folder.file("in");
-      ASSERT_TRUE(is_ok(support::pack({std::move(record)}, path, {.overwrite = true})));
+      ASSERT_TRUE(is_ok(support::pack({std::move(record)}, path, options)));
       const SegmentKind kind = kind_of(Opened(read_file(path)), "notes");
       EXPECT_EQ(kind == SegmentKind::kPacked, size == kLeafSize && !own);
 
