@@ -281,8 +281,9 @@ TEST_P(Sweep, EveryBitOfTheLeavesIsFoundByVerifyAndByAcquire) {
         if (record.slice_count == 0) continue;
         const Slice& slice = opened_.toc.slices[opened_.toc.forms[opened_.toc.index_of(record)].first_slice];
         const Segment& segment = opened_.toc.segments[slice.segment];
-        const bool its_leaves = &opened_.toc.segments[segment.leaves_segment] == &*leaves &&
-                                leaf >= segment.first_leaf && leaf < segment.first_leaf + segment.leaf_count();
+        const bool its_leaves =
+            segment.leaves_segment == static_cast<std::size_t>(leaves - opened_.toc.segments.begin()) &&
+            leaf >= segment.first_leaf && leaf < segment.first_leaf + segment.leaf_count();
         const Status status = check_leaves_of(record);
         dead = dead && !its_leaves;
         ASSERT_EQ(status.ok(), !its_leaves) << offset << " record " << record.id;
