@@ -60,6 +60,7 @@ class ComposedEdges : public testing::CachedModel {
     start_profile({.level = ProfileLevel::kDetailed});
     const auto report = prefetch_records(container, ids, {.max_bytes = max_bytes});
     const Profile profile = stop_profile();
+    start_profile({.level = ProfileLevel::kOff});  // forgets the events
     EXPECT_TRUE(is_ok(report));
     EXPECT_EQ(report.value().done_bytes, max_bytes);
     return count_of(profile, ProfileEventKind::kPrefetch);
@@ -263,6 +264,7 @@ TEST_F(ComposedEdges, AForgedFileThatCannotBeReplacedLeavesNoMap) {
   start_profile({.level = ProfileLevel::kDetailed});
   const auto refused = container.acquire(name(chip));
   const Profile profile = stop_profile();
+  start_profile({.level = ProfileLevel::kOff});  // forgets the events
 
   EXPECT_TRUE(fails_with(refused, ErrorCode::kNoSpace));
   EXPECT_TRUE(files().empty());
