@@ -97,8 +97,8 @@ class Cursor {
     std::memcpy(&value, bytes.data(), sizeof value);
     return static_cast<T>(value);
   }
+  // Requires: the caller bounds the size, which is allocated first.
   [[nodiscard]] Result<std::string> bytes(std::uint64_t size, std::string_view what) {
-    if (size > remaining()) return too_short(size, what);
     std::string result(static_cast<std::size_t>(size), '\0');
     FATCTX_TRY(read(std::as_writable_bytes(std::span(result)), what));
     return result;

@@ -198,11 +198,8 @@ class HeaderReader {
                   fmt::format("the data_offsets of tensor \"{}\" are not two numbers", member().name));
   }
 
-  // Takes a scalar value; refuses it where none is allowed.
+  // Refuses a value where none of its kind is allowed. The header itself begins with "{": it is an object.
   bool scalar(std::string_view found) {
-    if (at_ == Place::kOutside) {
-      return refuse(ErrorCode::kMalformed, fmt::format("the header is {}, not an object", found));
-    }
     if (at_ == Place::kMetadata || (at_ == Place::kHeader && in_metadata_)) {
       return refuse(ErrorCode::kMalformed, fmt::format("found {} in __metadata__, an object of texts", found));
     }

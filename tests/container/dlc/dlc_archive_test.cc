@@ -102,6 +102,16 @@ TEST(DlcArchive, ADamagedByteNeverGivesEntriesThatLeaveTheFileOrOverlap) {
   }
 }
 
+TEST(DlcArchive, AFileShorterThanAnEndRecordIsNotRead) {
+  for (std::size_t size = 0; size < 22; ++size) {
+    const MemoryFile file(Bytes(size, std::byte{'P'}));
+    const auto archive = read_archive(file, size);
+    ASSERT_TRUE(fails_with(archive, ErrorCode::kTruncated)) << size;
+    EXPECT_NE(archive.error().message.find("cannot hold the 22-byte end record"), std::string::npos) << size;
+    EXPECT_EQ(file.calls(support::FileCall::kRead), 0U) << size;
+  }
+}
+
 struct Lie {
   std::string what;
   std::function<void(Bytes&, const DlcWriter&)> tell;
@@ -130,6 +140,9 @@ const std::vector<Lie>& lies() {
   static const std::vector<Lie> all = {
       {"bytes behind the end", [](Bytes& bytes, const DlcWriter&) { bytes.resize(bytes.size() + 1); },
        ErrorCode::kBadMagic, "bytes behind its end"},
+      {"nothing but an end record",
+       [](Bytes& bytes, const DlcWriter&) { bytes.erase(bytes.begin(), bytes.end() - 22); }, ErrorCode::kTruncated,
+       "begins behind its ZIP64 end record"},
       {"a comment", end64<std::uint16_t>(76 + 20, 1), ErrorCode::kBadMagic, "no end record"},
       {"another disk", end64<std::uint16_t>(76 + 4, 1), ErrorCode::kUnsupported, "several disks"},
       {"the locator points away", end64<std::uint64_t>(64, ~std::uint64_t{0}), ErrorCode::kMalformed, "locator"},
@@ -165,6 +178,16 @@ const std::vector<Lie>& lies() {
          set_le<std::uint32_t>(bytes, writer.end64_at() + 76 + 12, ~std::uint32_t{0});
        },
        ErrorCode::kMalformed, "does not end"},
+      {"a directory above its limit",
+       [](Bytes& bytes, const DlcWriter& writer) {
+         bytes.insert(bytes.begin(), kMaxDirectoryBytes, std::byte{0});
+         const std::size_t end = writer.end64_at() + kMaxDirectoryBytes;
+         set_le<std::uint64_t>(bytes, end + 40, end);
+         set_le<std::uint64_t>(bytes, end + 48, 0);
+         set_le<std::uint64_t>(bytes, end + 64, end);
+         set_le<std::uint32_t>(bytes, end + 76 + 12, static_cast<std::uint32_t>(end));
+       },
+       ErrorCode::kLimitExceeded, "at most 4194304 are allowed"},
       {"no row", row<std::uint32_t>(0, 0), ErrorCode::kMalformed, "no row of the directory"},
       {"compressed", row<std::uint16_t>(10, 8), ErrorCode::kUnsupported, "\"htp.cache.57.0\": compressed by method 8"},
       {"encrypted", row<std::uint16_t>(8, 1), ErrorCode::kUnsupported, "\"htp.cache.57.0\": encrypted"},

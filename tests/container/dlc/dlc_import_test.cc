@@ -1,15 +1,18 @@
 #include "fatctx/import_dlc.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "container/dlc/contents.h"
 #include "fatctx/container.h"
 #include "fatctx/packer.h"
 #include "support/dlc_file.h"
+#include "support/memory_file.h"
 #include "support/opened.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
@@ -170,6 +173,41 @@ TEST_F(Dlc, ASecondMetadataEntryIsRefused) {
 }
 
 // Shows S4.50.
+TEST_F(Dlc, MetadataAboveItsLimitAreNotRead) {
+  DlcWriter writer;
+  writer.entry("htp.cache.57.0", 4096, 'a');
+  writer.entry("dlc.metadata", std::string((std::size_t{16} << 20) + 1, ' '));
+  const support::MemoryFile file(writer.write());
+
+  const auto contents = container::dlc::read_contents(file, file.size());
+
+  ASSERT_TRUE(fails_with(contents, ErrorCode::kLimitExceeded));
+  EXPECT_NE(contents.error().message.find("entry \"dlc.metadata\": 16777217 bytes"), std::string::npos);
+  EXPECT_EQ(contents.error().where.file_offset, writer.data_at(1));
+  EXPECT_LT(file.bytes_read(), 10'000U);
+}
+
+TEST_F(Dlc, APipeIsNoFile) {
+  const std::string pipe = folder_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_TRUE(fails_with(is_dlc(pipe), ErrorCode::kNotRegularFile));
+  EXPECT_TRUE(fails_with(list_dlc(pipe), ErrorCode::kNotRegularFile));
+}
+
+TEST_F(Dlc, AnEntryWithTheNameOfTheLayoutIsImportedOnlyWithoutALayout) {
+  DlcWriter writer;
+  writer.entry("htp.cache.57.0", 4096, 'a');
+  writer.entry("dlc.layout", 40, 'b');
+  const std::string path = put(writer);
+
+  const auto with = records_from_dlc(path, {.prefix = "p."});
+
+  ASSERT_TRUE(fails_with(with, ErrorCode::kUnsupported));
+  EXPECT_NE(with.error().message.find("entry \"dlc.layout\""), std::string::npos) << with.error().message;
+  EXPECT_EQ(with.error().where.file_offset, writer.data_at(1));
+  EXPECT_TRUE(is_ok(records_from_dlc(path, {.prefix = "p.", .keep_layout = false})));
+}
+
 TEST_F(Dlc, RecordsArePackedFromRangesOfTheFile) {
   const std::string path = put(two_socs());
   auto records = records_from_dlc(path, {.group = "chat", .unit = "main"});

@@ -100,6 +100,15 @@ TEST(DlcLayout, RunsOfAnyRangeAreTheBytesOfIt) {
   }
 }
 
+TEST(DlcLayout, AReadBehindTheEndOfTheArchiveIsAnError) {
+  const Made made = layout_of(support::two_socs());
+  const StoredArchive stored(made.layout, [](std::size_t, std::uint64_t, std::span<std::byte>) { return Done{}; });
+  Bytes out(2);
+  EXPECT_TRUE(is_ok(stored.read_at(made.archive.size() - 2, out)));
+  EXPECT_TRUE(fails_with(stored.read_at(made.archive.size() - 1, out), ErrorCode::kTruncated));
+  EXPECT_TRUE(fails_with(stored.read_at(~std::uint64_t{0}, out), ErrorCode::kTruncated));
+}
+
 TEST(DlcLayout, ThatLiesIsRefused) {
   const Made made = layout_of(support::two_socs());
   const Bytes good = encode_layout(made.layout);

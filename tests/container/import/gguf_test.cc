@@ -233,6 +233,22 @@ const Lie kLies[] = {
        return with([](auto& w) { w.pair("k", 9), w.number(std::uint32_t{10}), w.number(std::uint64_t{1} << 61); });
      },
      ErrorCode::kTruncated, "2305843009213693952 elements"},
+    {"a text of an array that leaves the file",
+     [] {
+       return with([](auto& w) {
+         w.pair("k", 9), w.number(std::uint32_t{8}), w.number(std::uint64_t{2});
+         w.number(std::uint64_t{60000}), w.number(std::uint64_t{0});
+       });
+     },
+     ErrorCode::kTruncated, "takes 60000 bytes, but the file ends"},
+    {"a text of an array whose end wraps",
+     [] {
+       return with([](auto& w) {
+         w.pair("k", 9), w.number(std::uint32_t{8}), w.number(std::uint64_t{2});
+         w.number(kHuge), w.number(std::uint64_t{0});
+       });
+     },
+     ErrorCode::kTruncated, "takes 18446744073709551615 bytes, but the file ends"},
     {"an array of more texts than fit",
      [] { return with([](auto& w) { w.pair("k", 9), w.number(std::uint32_t{8}), w.number(kHuge); }); },
      ErrorCode::kTruncated, "elements"},

@@ -115,6 +115,7 @@ struct Lie {
   const char* name;
   std::function<void(Bytes&)> damage;
   ErrorCode code;
+  const char* says = "";  // where another check would give the same code
 };
 
 // In sample_archive() the entries start at 96, 96 + 80, 96 + 176 and 96 + 256.
@@ -130,6 +131,8 @@ const Lie kLies[] = {
     {"a chain that wraps", [](auto& f) { set_le<std::uint64_t>(f, 16, UINT64_MAX); }, ErrorCode::kMalformed},
     {"a chain into data", [](auto& f) { set_le<std::uint64_t>(f, 16, 96); }, ErrorCode::kBadMagic},
     {"more entries than the table holds", [](auto& f) { set_le<std::uint64_t>(f, 32, 5); }, ErrorCode::kMalformed},
+    {"one entry more than any table of this size holds", [](auto& f) { set_le<std::uint64_t>(f, 32, 7); },
+     ErrorCode::kMalformed, "7 entries do not fit"},
     {"many entries", [](auto& f) { set_le<std::uint64_t>(f, 32, std::uint64_t{1} << 20); }, ErrorCode::kMalformed},
     {"too many entries", [](auto& f) { set_le<std::uint64_t>(f, 32, UINT64_MAX); }, ErrorCode::kLimitExceeded},
     {"an entry table behind the end", [](auto& f) { set_le<std::uint64_t>(f, 48, f.size()); }, ErrorCode::kMalformed},
@@ -146,7 +149,10 @@ const Lie kLies[] = {
     {"an external entry", [](auto& f) { set_le<std::uint32_t>(f, 104, 3); }, ErrorCode::kUnsupported},
     {"a name behind the names", [](auto& f) { set_le<std::uint64_t>(f, 96 + 20, 100); }, ErrorCode::kMalformed},
     {"a name that wraps", [](auto& f) { set_le<std::uint64_t>(f, 96 + 20, UINT64_MAX - 3); }, ErrorCode::kMalformed},
-    {"an empty name", [](auto& f) { set_le<std::uint64_t>(f, 96 + 28, 0); }, ErrorCode::kMalformed},
+    {"an empty name", [](auto& f) { set_le<std::uint64_t>(f, 96 + 28, 0); }, ErrorCode::kMalformed,
+     "entry 0 has no name"},
+    {"a name with a line feed", [](auto& f) { f[96 + 332 + 3] = std::byte{'\n'}; }, ErrorCode::kMalformed,
+     "entry name"},
     {"metadata behind the end", [](auto& f) { set_le<std::uint64_t>(f, 96 + 44, 1000); }, ErrorCode::kMalformed},
     {"metadata of an erased entry behind the end", [](auto& f) { set_le<std::uint64_t>(f, 96 + 176 + 44, 1000); },
      ErrorCode::kMalformed},
@@ -170,6 +176,8 @@ TEST(Irpa, EveryLieIsRefused) {
 
     ASSERT_FALSE(entries.ok()) << lie.name;
     EXPECT_EQ(entries.error().code, lie.code) << lie.name << ": " << to_text(entries.error());
+    EXPECT_NE(entries.error().message.find(lie.says), std::string::npos)
+        << lie.name << ": " << to_text(entries.error());
   }
 }
 
@@ -205,6 +213,47 @@ TEST(Irpa, AnEndlessChainIsCutOff) {
   ASSERT_FALSE(too_long.ok());
   EXPECT_EQ(too_long.error().code, ErrorCode::kLimitExceeded);
   EXPECT_TRUE(just_right.ok()) << to_text(just_right.error());
+}
+
+TEST(Irpa, AnIndexAboveItsLimitIsNotRead) {
+  Bytes header = IrpaWriter{}.write(0);
+  set_le<std::uint64_t>(header, 64, kMaxIrpaIndexBytes + 1);
+  const MemoryFile file(header);  // shorter than it is said to be
+
+  const auto entries = read_irpa_index(file, kMaxIrpaIndexBytes * 2);
+
+  ASSERT_FALSE(entries.ok());
+  EXPECT_EQ(entries.error().code, ErrorCode::kLimitExceeded) << to_text(entries.error());
+  EXPECT_EQ(file.bytes_read(), kIrpaHeaderSize);
+}
+
+// Headers that share one entry table name more entries than the table has.
+TEST(Irpa, EntriesOfAllHeadersTogetherHaveALimit) {
+  constexpr std::size_t kRows = 8192;
+  IrpaWriter writer;
+  for (std::size_t i = 0; i < kRows; ++i) writer.data("n", 0, 0);
+  const Bytes last = writer.write(0);
+  const auto chain_of = [&](std::size_t headers) {
+    Bytes chain((headers - 1) * 96);
+    for (std::size_t i = 0; i + 1 < headers; ++i) {
+      std::copy_n(last.begin(), 88, chain.begin() + static_cast<std::ptrdiff_t>(i * 96));
+      set_le<std::uint64_t>(chain, i * 96 + 16, 96);
+      for (const std::size_t field : {40U, 56U, 72U}) {
+        const std::uint64_t further = (headers - 1 - i) * 96;
+        le64 offset;
+        std::memcpy(&offset, last.data() + field, sizeof(offset));
+        set_le<std::uint64_t>(chain, i * 96 + field, offset + further);
+      }
+    }
+    chain.insert(chain.end(), last.begin(), last.end());
+    return read_index(chain);
+  };
+
+  const auto most = chain_of(kMaxIrpaEntries / kRows);
+  const auto more = chain_of(kMaxIrpaEntries / kRows + 1);
+
+  EXPECT_EQ(most.error().code, ErrorCode::kMalformed) << "only their names are wrong: " << to_text(most.error());
+  EXPECT_EQ(more.error().code, ErrorCode::kLimitExceeded) << to_text(more.error());
 }
 
 TEST(Irpa, NoDamageOfTheIndexLetsAnEntryLeaveTheFile) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "fatctx/import_safetensors.h"
@@ -168,8 +169,17 @@ TEST(Safetensors, AHeaderThatLeavesTheFileTakesNoMemory) {
     ASSERT_FALSE(index.ok()) << size;
     EXPECT_EQ(index.error().code, code) << size;
   }
-  EXPECT_EQ(read_index(Bytes(7)).error().code, ErrorCode::kTruncated);
-  EXPECT_EQ(read_index({}).error().code, ErrorCode::kTruncated);
+  set_le<std::uint64_t>(file, 0, kMaxSafetensorsHeader);
+  const MemoryFile short_one(file);
+  EXPECT_EQ(read_safetensors_index(short_one, file.size()).error().message,
+            "safetensors: a header of 100000000 bytes leaves the file of 10 bytes");
+  EXPECT_EQ(short_one.bytes_read(), 8U);
+  for (const std::size_t size : {0U, 7U}) {
+    const auto index = read_index(Bytes(size));
+    ASSERT_FALSE(index.ok()) << size;
+    EXPECT_EQ(index.error().code, ErrorCode::kTruncated) << size;
+    EXPECT_NE(index.error().message.find("cannot hold the size of the header"), std::string::npos) << size;
+  }
 }
 
 TEST(Safetensors, DimensionsHaveALimit) {
@@ -181,6 +191,19 @@ TEST(Safetensors, DimensionsHaveALimit) {
 
   EXPECT_TRUE(read_index(with_rank(kMaxSafetensorsRank)).ok());
   EXPECT_EQ(read_index(with_rank(kMaxSafetensorsRank + 1)).error().code, ErrorCode::kLimitExceeded);
+}
+
+TEST(Safetensors, TensorsHaveALimit) {
+  const std::string tensor = R"("n":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  std::string header = "{" + tensor;
+  header.reserve((tensor.size() + 1) * (kMaxImportedTensors + 2));
+  for (std::uint64_t i = 0; i < kMaxImportedTensors; ++i) header.append(",").append(tensor);
+  header += "}";
+
+  const auto more = parse_safetensors_header(std::as_bytes(std::span(header)), 8 + header.size());
+
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, ErrorCode::kLimitExceeded) << to_text(more.error());
 }
 
 TEST(Safetensors, NoDamageOfTheHeaderLetsATensorLeaveTheFile) {
