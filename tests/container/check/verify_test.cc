@@ -13,6 +13,7 @@
 #include "mapping/buffer_file.h"
 #include "support/appended.h"
 #include "support/large_form.h"
+#include "support/recipe_file.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {
@@ -156,6 +157,27 @@ TEST(Verify, ARangeOfARecordCountsItsLogicalBytes) {
   EXPECT_THAT(outside.error().message, HasSubstr("leave the record \"opaque2\""));
   EXPECT_TRUE(fails_with(verify_record(file, opened.toc.header, opened.toc.toc, record, {.strict = true}),
                          ErrorCode::kInvalidArgument));
+}
+
+// The leaves of a recipe are those that its program reads. If it cannot be read, nobody knows which.
+TEST(Verify, AReadOfARecipeThatFailsOnceIsAnErrorAndNoCleanReport) {
+  const Opened sample(support::unsealed_sample());
+  support::HostileFile hostile(support::unsealed_sample());
+  const Bytes weights = sample.bytes_of("weights").value();
+  support::add_recipe(hostile, support::ProgramText().copy(weights.size(), 0).bytes(), weights).name =
+      hostile.add_name("recipe");
+  const Opened opened(hostile.bytes());
+  support::MemoryFile file(hostile.bytes());
+  const auto checked = [&] {
+    return verify_record(file, opened.toc.header, opened.toc.toc, opened.record("recipe"), {.threads = 1});
+  };
+  ASSERT_TRUE(is_ok(checked()));
+  const std::uint64_t reads = file.calls(support::FileCall::kRead);
+  ASSERT_GT(reads, 3U);
+  for (std::uint64_t nth = 0; nth < reads; ++nth) {
+    file.fail(support::FileCall::kRead, file.calls(support::FileCall::kRead) + nth, false);
+    EXPECT_TRUE(fails_with(checked(), ErrorCode::kIo)) << nth;
+  }
 }
 
 TEST(Verify, StrictNamesWhatAFileForDeliveryMustNotHave) {

@@ -30,6 +30,14 @@ TEST(Description, OneAboveTheLimitIsRefusedBeforeItIsParsed) {
   EXPECT_TRUE(fails_with(decode_description(bytes), ErrorCode::kLimitExceeded, "F32"));
 }
 
+TEST(Description, OneAboveTheLimitIsNotWritten) {
+  ContainerDescription description;
+  description.name.assign((std::size_t{1} << 20) - 4, 'n');  // a byte of tag and three of size before it
+  EXPECT_TRUE(support::is_ok(encode_description(description)));
+  description.name.push_back('n');
+  EXPECT_TRUE(fails_with(encode_description(description), ErrorCode::kLimitExceeded, "F32"));
+}
+
 TEST(Description, DamagedBytesInAFileAreRefusedBeforeTheyAreParsed) {
   support::MemoryFile file(support::packed_bytes(support::cpu_records()));
   const auto opened = read_toc(file, file.size());

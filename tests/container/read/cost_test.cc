@@ -1,6 +1,9 @@
 // The work that a small file can request, and its limit: a call's composed bytes are counted, not its seconds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "container/read/checked_bytes.h"
 #include "container/read/opened_file.h"
 #include "container/read/recipe_record.h"
@@ -11,6 +14,7 @@
 #include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sanitized.h"
+#include "support/sliced_container.h"
 #include "support/temp_dir.h"
 
 namespace fatctx::container {
@@ -144,6 +148,40 @@ TEST(CostOfAFile, TheCallerCanAllowMoreAndLess) {
   ASSERT_TRUE(is_ok(allowed));
   EXPECT_TRUE(allowed.value().findings.empty());
   EXPECT_TRUE(is_too_costly(check(opened, 1000 * kMebibyte)));
+}
+
+TEST(CostOfAFile, SlicesThatNameTheSameBytesAgainCountAgain) {
+  constexpr std::uint64_t kStored = 20 * support::kGranule;
+  support::SlicedContainer made({support::pattern(kStored, 1)});
+  made.add(support::sliced("twice", {{{0, kStored}}, {{0, kStored}}}));
+  const Opened opened(made.bytes());
+  const auto check_one = [&](std::uint64_t max_made_bytes) {
+    return verify_record(opened.file, opened.toc.header, opened.toc.toc, opened.record("twice"), VerifyOptions{},
+                         max_made_bytes);
+  };
+
+  EXPECT_TRUE(is_too_costly(check(opened, 2 * kStored - 1)));
+  EXPECT_TRUE(is_too_costly(check_one(2 * kStored - 1)));
+  EXPECT_TRUE(is_ok(check_one(2 * kStored)));
+}
+
+TEST(CostOfAFile, TablesAndDescriptionsAreCountedBeforeTheyAreRead) {
+  constexpr std::uint64_t kLimit = kMebibyte;
+  const Opened opened(support::unsealed_sample());
+  for (const auto& [type, work] : {std::pair(RecordType::kTensorTable, kTableWork),
+                                   {RecordType::kTensorTable, 3},
+                                   {RecordType::kDescription, 1}}) {
+    const auto& records = opened.toc.toc.records;
+    const auto record = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.type == type; });
+    const std::uint64_t needed = record->size_bytes * work;
+    const auto read_with = [&](std::uint64_t left) {
+      const WorkBudget budget(opened.toc.toc, kLimit);
+      EXPECT_TRUE(is_ok(budget.make(kLimit - left)));
+      return read_metadata_record(opened.file, opened.toc.toc, *record, budget);
+    };
+    EXPECT_TRUE(is_too_costly(read_with(needed - 1)));
+    EXPECT_EQ(read_with(needed).ok(), work != 3) << "all of it, but not a part";
+  }
 }
 
 TEST(CostOfAFile, ProgramsOnEightThreadsTakeTheMemoryOfOneBudget) {

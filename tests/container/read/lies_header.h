@@ -181,12 +181,17 @@ inline constexpr Lie kHeaderLies[] = {
      ErrorCode::kLimitExceeded, "F12"},
     {"a table of contents without tables",
      [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_size = s.toc_head_size; }); }; },
-     ErrorCode::kMalformed, "F12"},
+     ErrorCode::kMalformed, "F12", "of them in its head"},
     {"a table of contents without hashes of pages",
      [](auto& f) {
        f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_head_size = kPageHashesStart; }); };
      },
-     ErrorCode::kMalformed, "F12"},
+     ErrorCode::kMalformed, "F12", "of them in its head"},
+    {"a head of half a hash more",
+     [](auto& f) {
+       f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_head_size = s.toc_head_size + 8; }); };
+     },
+     ErrorCode::kMalformed, "F12", "does not hold the hashes of 1 pages"},
     {"a table of contents that is not aligned",
      [](auto& f) { f.in_header = [](auto& b) { edit_slots(b, 0, [](Slot& s) { s.toc_offset[0] = 0x10001; }); }; },
      ErrorCode::kMalformed, "F11"},

@@ -262,7 +262,8 @@ inline constexpr Lie kTocLies[] = {
      ErrorCode::kMalformed, "F29"},
     {"a name of 256 bytes", [](auto& f) { f.keys[0].variant = f.add_name(std::string(256, 'z')); },
      ErrorCode::kMalformed, "F29"},
-    {"no names at all", [](auto& f) { f.names.clear(); }, ErrorCode::kMalformed, "F30"},
+    {"no names at all", [](auto& f) { f.names.clear(); }, ErrorCode::kMalformed, "F30",
+     "the names region is empty"},
     {"a name that nothing uses", [](auto& f) { (void)f.add_name("unused"); }, ErrorCode::kMalformed, "F30"},
     {"an offset in the middle of a name", [](auto& f) { f.keys[0].unit = f.keys[0].unit + 1; }, ErrorCode::kMalformed,
      "F30"},
@@ -446,7 +447,8 @@ inline constexpr Lie kTocLies[] = {
     // Slices.
     {"reserved bytes of a slice", [](auto& f) { f.slices[0].reserved[3] = std::byte{1}; }, ErrorCode::kMalformed,
      "F20"},
-    {"a slice of a segment that is not there", [](auto& f) { f.slices[0].segment = 7; }, ErrorCode::kMalformed, "F38"},
+    {"a slice of a segment that is not there", [](auto& f) { f.slices[0].segment = 7; }, ErrorCode::kMalformed, "F38",
+     "no such segment"},
     {"a slice of a LEAVES segment", [](auto& f) { f.slices[0].segment = 6; }, ErrorCode::kMalformed, "F38",
      "holds no payload"},
     {"a slice of a DEAD segment",
@@ -474,6 +476,8 @@ inline constexpr Lie kTocLies[] = {
     {"reserved0 of a record", [](auto& f) { f.records[0].reserved0[1] = std::byte{1}; }, ErrorCode::kMalformed, "F20"},
     {"an unknown record type", [](auto& f) { f.records[0].type = 8; }, ErrorCode::kUnsupported, "F19"},
     {"record type 0", [](auto& f) { f.records[0].type = 0; }, ErrorCode::kUnsupported, "F19"},
+    {"a record whose name begins inside of another", [](auto& f) { f.records[0].name = f.records[0].name + 1; },
+     ErrorCode::kMalformed, "F30"},
     {"a record without name", [](auto& f) { f.records[0].name = 0; }, ErrorCode::kMalformed, "F29"},
     {"an unknown codec",
      [](auto& f) {

@@ -230,6 +230,19 @@ TEST(PartialToc, RefusesOnlyWhatNeedsAPageThatIsDamagedInBothCopies) {
   EXPECT_LE(needed_by_all, 4U) << "words that all keys have, and the segment of all leaves";
 }
 
+TEST(PartialToc, AHeadThatIsDamagedInBothCopiesIsRefused) {
+  const Head good(large_sample());
+  for (const std::size_t at : {std::size_t{5}, static_cast<std::size_t>(kPageHashesStart) + 3}) {
+    Bytes bytes = large_sample();
+    for (const std::uint64_t copy : good.opened.header.toc_offset) {
+      bytes[static_cast<std::size_t>(copy) + at] ^= std::byte{4};
+    }
+    const Head head(bytes);
+    ASSERT_TRUE(head.error) << at;
+    EXPECT_TRUE(is_error(*head.error, ErrorCode::kChecksumMismatch, "F13")) << at;
+  }
+}
+
 TEST(PartialToc, ReadsTheSecondCopyWhereTheFirstCannotBeRead) {
   Head head(large_sample());
   head.file.fail(support::FileCall::kRead, head.file.calls(support::FileCall::kRead), false);
@@ -284,6 +297,47 @@ TEST(PartialToc, EveryLieIsRefusedByTheRowsThatTellItOrByTheWhole) {
   const std::set<std::string> about_all_rows = {"F11", "F15", "F16", "F17", "F18", "F20", "F26", "F27",
                                                 "F28", "F30", "F31", "F36", "F37", "F38", "F45"};
   EXPECT_EQ(only_whole, about_all_rows);
+}
+
+// The rows that a record names are checked before they are used.
+TEST(PartialToc, ARecordIsRefusedForTheRowsThatItNames) {
+  struct Row {
+    std::uint32_t id;
+    std::string_view name;
+    void (*damage)(HostileFile& file);
+    std::string_view rule;
+    std::string_view words;
+  };
+  const Row rows[] = {
+      {5, "weights",
+       [](auto& f) {
+         f.in_toc = [](auto& t) {
+           for (std::uint64_t i = 0; i < 7; ++i) edit_index(t, i, [](auto& e) { e.record = 7; });
+         };
+       },
+       "F45", "the name index names record 7 of 7"},
+      {3, {}, [](auto& f) { f.keep_links = true, f.records[2].key = 7; }, "F45", "a key that is not there"},
+      {3, {}, [](auto& f) { f.keep_links = true, f.records[2].key = 0; }, "F45", "another key than its own"},
+      {3, {}, [](auto& f) { f.keys[2].type = 7; }, "F37", "disagree about the type"},
+      {2,
+       {},
+       [](auto& f) { f.keep_links = true, f.records[1].link = f.records[1].link + 1; },
+       "F45",
+       "links another reference"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.words);
+    HostileFile hostile(support::unsealed_sample());
+    row.damage(hostile);
+    Head head(hostile.bytes());
+    ASSERT_FALSE(head.error) << to_text(*head.error);
+
+    const auto found = row.name.empty() ? head.toc->find(row.id) : head.toc->find(row.name);
+
+    ASSERT_FALSE(found.ok());
+    EXPECT_TRUE(is_error(found.error(), ErrorCode::kMalformed, row.rule));
+    EXPECT_NE(found.error().message.find(row.words), std::string::npos) << to_text(found.error());
+  }
 }
 
 // If the whole table is accepted, each record of it is accepted and equal. The changes are random, the hashes right.

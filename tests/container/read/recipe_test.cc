@@ -411,6 +411,18 @@ TEST(RecipeRecord, AProgramAboveItsLimitIsRefusedBeforeItIsRead) {
   EXPECT_TRUE(fails_with(Recipe::read(Bytes(kMaxRecipeSize + 1), 1, {}), ErrorCode::kLimitExceeded, "F42"));
 }
 
+TEST(RecipeRecord, AFrameIsUnpackedOnlyUpToItsLimit) {
+  const Bytes program = program_over_weights();
+  const Bytes frame = frame_of(program);
+  EXPECT_EQ(unpack_program(frame, true, {500, frame.size()}).value(), program);
+  EXPECT_TRUE(fails_with(unpack_program(program, true, {500, program.size()}), ErrorCode::kCodec, "F41"));
+  Bytes bomb = frame;
+  bomb[9] = std::byte{0x7f};
+  const auto refused = unpack_program(bomb, true, {500, bomb.size()});
+  ASSERT_TRUE(fails_with(refused, ErrorCode::kLimitExceeded, "F42"));
+  EXPECT_EQ(refused.error().where.file_offset, 500U);
+}
+
 TEST(RecipeRecord, AProgramThatBreaksARuleIsFoundWhenItIsReadAndByVerify) {
   const Bytes& sample = support::unsealed_sample();
   const Bytes made = made_over_weights(sample);

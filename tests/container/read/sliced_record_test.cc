@@ -6,6 +6,7 @@
 #include "container/read/leaves.h"
 #include "container/read/opened_file.h"
 #include "container/read/pieces.h"
+#include "container/read/record_ranges.h"
 #include "mapping/buffer_file.h"
 #include "support/result_matchers.h"
 #include "support/sliced_container.h"
@@ -200,6 +201,16 @@ TEST(SlicedRecord, ATocOfThousandsOfSlicesIsRead) {
   const auto streamed = file.bytes_of("many");
   ASSERT_TRUE(is_ok(streamed));
   EXPECT_EQ(streamed.value(), made.expected("many"));
+}
+
+TEST(RecordRanges, ARangeThatLeavesTheRecordIsRefused) {
+  const Opened opened(support::unsealed_sample());
+  const RecordInfo& record = opened.record("weights");
+  RecordRanges ranges(opened.file, opened.toc.toc, WorkBudget(opened.toc.toc));
+  support::Bytes out(3);
+  EXPECT_TRUE(is_ok(ranges.read(record, record.size_bytes - 3, out)));
+  EXPECT_TRUE(fails_with(ranges.read(record, record.size_bytes - 2, out), ErrorCode::kMalformed));
+  EXPECT_TRUE(fails_with(ranges.read(record, UINT64_MAX - 1, out), ErrorCode::kMalformed));
 }
 
 }  // namespace sliced_record_test

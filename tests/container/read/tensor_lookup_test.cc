@@ -134,6 +134,35 @@ TEST(TensorLookup, AHostileTableIsRefusedOrSaysNothing) {
   EXPECT_GT(refused, 0U);
 }
 
+TEST(TensorLookup, APageOfZerosIsNotPresent) {
+  const Table table(60);
+  MemoryFile file = table.file();
+  std::fill(file.bytes().end() - 1'000, file.bytes().end(), std::byte{0});
+  EXPECT_TRUE(fails_with(table.find(file, "layer/31/weight"), ErrorCode::kChecksumMismatch, "F46"));
+  const std::size_t head = sizeof(TensorTableHeader) + 2 * sizeof(DiskHash);
+  std::fill(file.bytes().begin() + static_cast<std::ptrdiff_t>(kInFile + head + kTocPageSize), file.bytes().end(),
+            std::byte{0});
+  const auto absent = table.find(file, "layer/31/weight");
+  ASSERT_TRUE(fails_with(absent, ErrorCode::kNotPresent, "F46"));
+  EXPECT_NE(absent.error().message.find("its page 1 is not present"), std::string::npos) << absent.error().message;
+}
+
+TEST(TensorLookup, AnIndexOfATensorThatIsNotThereIsRefused) {
+  Table table(60);
+  const std::size_t index = sizeof(TensorTableHeader) + 2 * sizeof(DiskHash) + 60 * sizeof(TensorEntry);
+  for (std::size_t i = 0; i < 60; ++i) {
+    const std::size_t at = index + i * sizeof(NameIndexEntry);
+    auto entry = support::struct_at<NameIndexEntry>(table.bytes, at);
+    entry.record = 60;
+    support::put_struct(table.bytes, at, entry);
+  }
+  support::rehash_table(table.bytes);
+  table.hash = table_hash_of(table.bytes);
+  const auto found = table.find(table.file(), "layer/31/weight");
+  ASSERT_TRUE(fails_with(found, ErrorCode::kMalformed, "F46"));
+  EXPECT_NE(found.error().message.find("a tensor that does not exist"), std::string::npos) << found.error().message;
+}
+
 TEST(TensorLookup, ATableOfAnotherReferenceOrCutOffIsRefused) {
   Table table(60);
   EXPECT_TRUE(fails_with(find_tensor(table.file(), {kInFile, table.bytes.size() - 1}, table.blob_size, table.hash,

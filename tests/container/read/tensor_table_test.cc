@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "container/read/tensor_table_format.h"
 #include "support/rehash.h"
@@ -166,6 +167,48 @@ TEST(TensorTable, ATableAboveItsLimitIsRefusedBeforeItIsLookedAt) {
 
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.error().code, ErrorCode::kLimitExceeded) << to_text(parsed.error());
+}
+
+PackTensor named(std::string name, std::size_t rank = 0) {
+  PackTensor tensor;
+  tensor.name = std::move(name);
+  tensor.shape.resize(rank, 1);
+  return tensor;
+}
+
+// Numbers that would lose their high bits in an entry are refused before.
+TEST(TensorTable, TensorsThatNoTableMayHoldAreNotWritten) {
+  struct Row {
+    PackTensor tensor;
+    std::string_view rule;
+    std::string_view words;
+  };
+  const Row rows[] = {
+      {named("a\nb"), "F29", "tensor table: tensor name"},
+      {named(std::string(65'536 + 4, 'n')), "F29", "tensor table: tensor name"},
+      {named("deep", 9), "F33", "tensor \"deep\" has rank 9; at most 8"},
+      {named("deeper", 256 + 1), "F33", "tensor \"deeper\" has rank 257; at most 8"},
+  };
+  for (const Row& row : rows) {
+    const auto built = build_tensor_table(std::span(&row.tensor, 1), kBlobSize);
+    ASSERT_FALSE(built.ok()) << row.words;
+    EXPECT_EQ(built.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(built.error().where.rule, row.rule);
+    EXPECT_NE(built.error().message.find(row.words), std::string::npos) << built.error().message;
+  }
+}
+
+TEST(TensorTable, ATableAboveItsLimitsIsNotWritten) {
+  const std::vector<PackTensor> lists[] = {
+      std::vector<PackTensor>(kMaxTensors + 1),
+      std::vector<PackTensor>(64'000, named(std::string(kMaxTensorNameSize, 'n'))),
+  };
+  for (const std::vector<PackTensor>& tensors : lists) {
+    const auto built = build_tensor_table(tensors, kBlobSize);
+    ASSERT_FALSE(built.ok());
+    EXPECT_EQ(built.error().code, ErrorCode::kLimitExceeded) << to_text(built.error());
+    EXPECT_EQ(built.error().where.rule, "F33");
+  }
 }
 
 TEST(TensorTable, WhatWasBuiltIsReadBackInOrderOfNames) {

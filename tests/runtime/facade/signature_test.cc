@@ -301,6 +301,9 @@ TEST_F(Signed, EveryFieldThatIsSignedCounts) {
   EXPECT_TRUE(refused([](container::Header& h) { h.committed_end = 0x90001; }));
   EXPECT_TRUE(refused([](container::Header& h) { h.toc_size = h.toc_size + 1; }));
   EXPECT_TRUE(refused([](container::Header& h) { h.toc_head_size = h.toc_head_size - 16; }));
+  Bytes other_page = toc;
+  other_page.back() ^= std::byte{1};
+  EXPECT_TRUE(fails_with(container::check_trust(header, other_page, {.keys = trusted}), ErrorCode::kSignatureBad));
 }
 
 // S4
