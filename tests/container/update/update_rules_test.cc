@@ -57,7 +57,7 @@ Result<UpdateFile> opened(Bytes bytes) {
   return UpdateFile::open(std::make_unique<support::MemoryFile>(std::move(bytes)), "u");
 }
 
-// Opens the update, and reads all parts: twice, because each of the two readings has to find what is wrong.
+// Opens the update, and reads all parts, twice: each reading must find the fault.
 Status read_twice(const Bytes& bytes) {
   FATCTX_ASSIGN(UpdateFile update, opened(bytes));
   const Status checked = update.check(nullptr);
@@ -147,7 +147,7 @@ class PartRules : public ::testing::Test {
  protected:
   void code(StepModels::Head head) {
     part_.step_count = part_.step_count + 1;
-    (void)models_.code(encoder_, head);  // false for what is no step
+    (void)models_.code(encoder_, head);  // false for an unknown kind
   }
   void literal(std::uint64_t size) { code({UpdateStep::Kind::kLiteral, size, LiteralForm::kRaw, {}, 0}); }
   void fill(std::uint64_t size) { code({UpdateStep::Kind::kFill, size, LiteralForm::kPlain, {}, 7}); }
