@@ -70,7 +70,9 @@ Status read_twice(const Bytes& bytes) {
       EXPECT_EQ(checked.ok() ? "" : checked.error().message, more.error().message);
       return std::move(more).error();
     }
-    if (!more.value()) return checked;
+    if (more.value()) continue;
+    EXPECT_TRUE(checked.ok()) << "the second reading must refuse it, too";
+    return checked;
   }
 }
 

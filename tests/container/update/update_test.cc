@@ -448,7 +448,7 @@ TEST_F(Update, ACallerStopsIt) {
       std::atomic<bool> later = false;
       std::uint64_t seen = 0;
       const auto watch = [&](std::uint64_t, std::uint64_t) {
-        later = seen++ == moment;
+        if (seen++ == moment) later = true;
         moments = std::max(moments, seen);
       };
       const bool stopped = applying

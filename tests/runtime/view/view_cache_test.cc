@@ -587,6 +587,7 @@ TEST_F(ViewCacheFiles, ProfileAndTraceSayWhereItLies) {
   start_profile({.level = ProfileLevel::kDetailed});
   { const RecordView view = acquire(chip, cached(kEnough)).value(); }
   const Profile profile = stop_profile();
+  start_profile({.level = ProfileLevel::kOff});  // forgets the events
   set_trace({});
   EXPECT_TRUE(std::ranges::any_of(profile.events, [&](const ProfileEvent& event) {
     return event.kind == ProfileEventKind::kMap && event.path == only_file() && event.ok;
