@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "container/format/hash.h"
+#include "container/update/container_file.h"
 #include "fatctx/block_index.h"
 #include "fatctx/fetch_plan.h"
 #include "support/memory_file.h"
@@ -148,6 +149,11 @@ TEST_F(BlockIndexes, AreMadeOfWholeContainersOnly) {
   Bytes damaged = support::read_file(path_);
   damaged[damaged.size() / 2] ^= std::byte{1};
   support::write_file(folder_.file("damaged"), damaged);
+  EXPECT_TRUE(fails_with(make_block_index(folder_.file("damaged"), target), ErrorCode::kChecksumMismatch, "F26"));
+  Bytes without_hashes = support::read_file(path_);
+  const Toc toc = ContainerFile::open(path_).value().opened.toc;
+  without_hashes[static_cast<std::size_t>(stored_leaf_hashes(toc).front().in_file.offset)] ^= std::byte{1};
+  support::write_file(folder_.file("damaged"), without_hashes);
   EXPECT_TRUE(fails_with(make_block_index(folder_.file("damaged"), target), ErrorCode::kChecksumMismatch, "F26"));
   Bytes partial = support::read_file(path_);
   std::fill_n(partial.begin() + static_cast<std::ptrdiff_t>(partial.size() / 2 / kLeafSize * kLeafSize), kLeafSize,

@@ -270,6 +270,16 @@ TEST_F(Fetch, SaysThatAPartialSourceLacksTheBytes) {
   EXPECT_THAT(given.error().message, HasSubstr("the source does not have them"));
 }
 
+TEST_F(Fetch, SaysThatPayloadCameAsZeros) {
+  std::string bytes = bytes_of(source_);
+  const std::uint64_t weights = Container::open(source_).value().find("weights").value().file_offset;
+  bytes.replace(static_cast<std::size_t>(weights + 3 * kLeaf), kLeaf, kLeaf, '\0');
+  FetchPlan plan = FetchPlan::begin(target_, bytes.size(), {.records = {"weights"}}).value();
+  const auto given = give(plan, bytes);
+  ASSERT_TRUE(fails_with(given, ErrorCode::kChecksumMismatch, "F26"));
+  EXPECT_THAT(given.error().message, HasSubstr("came as zeros; the source does not have them"));
+}
+
 TEST_F(Fetch, RefusesSpoiledMetadata) {
   const std::string bytes = bytes_of(source_);
   const auto spoil_at = [&](std::uint64_t place) {
