@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/no_regular_file.h"
 #include "support/result_matchers.h"
 #include "support/temp_dir.h"
 
@@ -41,7 +42,8 @@ TEST(SourceFile, BytesBehindItsEndAreNotAskedFor) {
 }
 
 TEST(SourceFile, OfAPathIsARegularFile) {
-  for (const char* path : {"/dev/zero", "/"}) {
+  const support::TempDir folder;
+  for (const std::string& path : {folder.path(), std::string(support::kNoRegularFile)}) {
     EXPECT_TRUE(fails_with(SourceFile::open(source_here(path, {})), ErrorCode::kNotRegularFile)) << path;
   }
 }

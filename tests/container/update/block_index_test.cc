@@ -19,6 +19,7 @@
 #include "fatctx/block_index.h"
 #include "fatctx/fetch_plan.h"
 #include "support/memory_file.h"
+#include "support/no_regular_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 #include "support/temp_dir.h"
@@ -139,7 +140,7 @@ TEST_F(BlockIndexes, AreRefusedWithTheReason) {
   EXPECT_TRUE(refused(ErrorCode::kLimitExceeded,
                       [](BlockIndexHeader& header) { header.of.size = (kMostBlocks + 1) << kMostBlockLog2; }));
   EXPECT_TRUE(fails_with(BlockIndex::open(folder_.file("none")), ErrorCode::kNotFound));
-  for (const std::string& path : {folder_.path(), std::string("/dev/zero")}) {
+  for (const std::string& path : {folder_.path(), std::string(support::kNoRegularFile)}) {
     EXPECT_TRUE(fails_with(BlockIndex::open(path), ErrorCode::kNotRegularFile)) << path;
   }
 }

@@ -27,6 +27,7 @@
 #include "fatctx/signature.h"
 #include "support/child_process.h"
 #include "support/forged_update.h"
+#include "support/no_regular_file.h"
 #include "support/peak_memory.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -235,7 +236,7 @@ TEST_F(Update, WhatCannotBeMadeIsRefused) {
   EXPECT_TRUE(fails_with(make_update(std::vector{old_, old_}, new_, update_), ErrorCode::kInvalidArgument));
   EXPECT_TRUE(fails_with(make_update({}, new_, update_), ErrorCode::kInvalidArgument));
   EXPECT_TRUE(fails_with(make_update(std::vector<std::string>(17, old_), new_, update_), ErrorCode::kInvalidArgument));
-  const auto device = make_update(std::vector{old_}, "/dev/zero", update_);
+  const auto device = make_update(std::vector{old_}, support::kNoRegularFile, update_);
   EXPECT_TRUE(fails_with(device, ErrorCode::kNotRegularFile));
   const auto size = std::filesystem::file_size(new_);
   std::filesystem::resize_file(new_, size + 5);
