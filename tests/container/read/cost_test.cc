@@ -168,19 +168,20 @@ TEST(CostOfAFile, SlicesThatNameTheSameBytesAgainCountAgain) {
 TEST(CostOfAFile, TablesAndDescriptionsAreCountedBeforeTheyAreRead) {
   constexpr std::uint64_t kLimit = kMebibyte;
   const Opened opened(support::unsealed_sample());
-  for (const auto& [type, work] : {std::pair(RecordType::kTensorTable, kTableWork),
-                                   {RecordType::kTensorTable, 3},
-                                   {RecordType::kDescription, 1}}) {
+  for (const auto& kind : {std::pair(RecordType::kTensorTable, kTableWork),
+                           {RecordType::kTensorTable, 3},
+                           {RecordType::kDescription, 1}}) {
     const auto& records = opened.toc.toc.records;
-    const auto record = std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.type == type; });
-    const std::uint64_t needed = record->size_bytes * work;
+    const auto record =
+        std::find_if(records.begin(), records.end(), [&](const auto& one) { return one.type == kind.first; });
+    const std::uint64_t needed = record->size_bytes * kind.second;
     const auto read_with = [&](std::uint64_t left) {
       const WorkBudget budget(opened.toc.toc, kLimit);
       EXPECT_TRUE(is_ok(budget.make(kLimit - left)));
       return read_metadata_record(opened.file, opened.toc.toc, *record, budget);
     };
     EXPECT_TRUE(is_too_costly(read_with(needed - 1)));
-    EXPECT_EQ(read_with(needed).ok(), work != 3) << "all of it, but not a part";
+    EXPECT_EQ(read_with(needed).ok(), kind.second != 3) << "all of it, but not a part";
   }
 }
 
