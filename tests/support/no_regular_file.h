@@ -2,7 +2,7 @@
 
 namespace fatctx::support {
 
-// The path of something that opens and is no regular file.
+// A path that can be opened, but not as a regular file.
 #ifdef _WIN32
 inline constexpr const char* kNoRegularFile = "NUL";
 #else
