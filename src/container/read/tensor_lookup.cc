@@ -70,7 +70,7 @@ class Pages {
   }
 
   const mapping::OsFile& file_;
-  const ByteRange in_file_;  // of the whole table
+  const ByteRange in_file_;  // the place of the whole table
   const ByteView hashes_;
   const std::uint64_t head_size_;
   std::optional<std::uint64_t> page_number_;

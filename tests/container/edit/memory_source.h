@@ -64,11 +64,11 @@ struct Memory {
 
   support::Bytes bytes;
   std::uint64_t piece = 10'007;
-  std::uint64_t most = UINT64_MAX;  // of each range
+  std::uint64_t most = UINT64_MAX;  // bytes that one range gives
   std::function<void(support::Bytes&)> lie;
   std::optional<Error> cannot_open;
   std::function<bool(int number, const std::vector<ByteRange>& ranges)> fails;  // read number `number`, from 0
-  ErrorCode code = ErrorCode::kIo;                                              // of a read that fails
+  ErrorCode code = ErrorCode::kIo;                                              // what a failing read returns
   std::uint64_t given = 0;
   int reads = 0;
 };

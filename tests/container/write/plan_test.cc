@@ -86,7 +86,7 @@ TEST(Plan, AFileGrowsToItsLargestSizeAndNotBeyond) {
   std::size_t last_name = 10;
   const auto with_last = [&](std::uint64_t size) {
     std::vector<PackRecord> records;
-    for (std::uint64_t i = 0; i < 128; ++i) {  // of different sizes, so that none is compared with another
+    for (std::uint64_t i = 0; i < 128; ++i) {  // each has another size: equal sizes would be compared
       records.push_back(sized(std::to_string(100 + i), i == 127 ? size : (std::uint64_t{1} << 40) - i * kUnit));
       records.back().name.resize(i == 127 ? last_name : name, 'n');
     }

@@ -119,7 +119,7 @@ TEST_F(OneTensor, ThatDoesNotExistIsNamedWithItsNeighbour) {
 
 TEST_F(OneTensor, DamageOfTheTableNamesItsPlaceInTheFile) {
   const RecordInfo table = Container::open(path_).value().find("weights.tensors").value();
-  damage(table.file_offset + table.size_bytes - 1);  // of a name in the last page
+  damage(table.file_offset + table.size_bytes - 1);  // the end of the last name
   const Container container = Container::open(path_).value();
 
   const auto damaged = container.tensor(weights_of(container), "t8");
