@@ -138,8 +138,8 @@ def test_every_part_names_what_is_there():
     for part in prove.PARTS:
         assert part.preset in presets, part.name
         for target in part.targets:
-            replayed = ROOT / f"tests/fuzz/{target.removeprefix('replay_')}_fuzz.cc"
-            assert target == "fatctx_cli" or target in cmake or replayed.is_file() or \
+            fuzzed = ROOT / f"tests/fuzz/{target.removeprefix('replay_').removeprefix('fuzz_')}_fuzz.cc"
+            assert target == "fatctx_cli" or target in cmake or fuzzed.is_file() or \
                 f"fatctx_test_program({target.removesuffix('_tests')})" in cmake, part.name
         for word in part.command:
             assert not word.startswith(("scripts/", "tests/")) or (ROOT / word).is_file(), word

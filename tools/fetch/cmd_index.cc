@@ -14,6 +14,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/threads_flag.h"
 #include "tools/fetch/beside_source.h"
+#include "tools/fetch/update_text.h"
 
 namespace fatctx::tools {
 

@@ -96,9 +96,9 @@ Json decision_json(const Selection& selection, const runtime::ExplainedSelection
 
 Json explain_document(const Selection& selection, std::span<const Candidate> candidates, const Device& device,
                       const SelectPolicy& policy) {
-  const Story story = runtime::explain_story(selection, candidates, device, policy);
+  const runtime::ExplainedSelection story = runtime::explain_story(selection, candidates, device, policy);
   Json rows = Json::array();
-  for (const Row& row : story.rows) rows.push_back(candidate_json(row));
+  for (const runtime::ExplainedRecord& row : story.rows) rows.push_back(candidate_json(row));
   return {{"schema", "fatctx.selection/1"},
           {"device", runtime::device_fields(device)},
           {"candidates", std::move(rows)},

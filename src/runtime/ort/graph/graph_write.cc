@@ -11,6 +11,7 @@
 #include "runtime/ort/attach/element_types.h"
 #include "runtime/ort/graph/graph_file.h"
 #include "runtime/ort/graph/graph_hoist.h"
+#include "runtime/ort/graph/graph_walk.h"
 #include "runtime/ort/graph/graph_weight_file.h"
 
 namespace fatctx::ort {
