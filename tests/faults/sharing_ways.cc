@@ -1,4 +1,4 @@
-// Operations that look for bytes which a container has already, and those that compress what they store.
+// Appends that search the container for equal bytes, and packs that compress.
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr std::size_t kLeaf = 64 * 1024;
 
 void put(support::Bytes& bytes, ByteView more) { bytes.insert(bytes.end(), more.begin(), more.end()); }
 
-// A container, and inputs that have bytes of it. The constructor writes them before anything fails.
+// A container, and input files that share bytes with it. The constructor writes them before any call fails.
 class SharingFiles {
  public:
   static const SharingFiles& get() {
@@ -29,12 +29,12 @@ class SharingFiles {
 
   const ProcessFolder folder;
   const std::string container = folder.file("stored.fatctx");
-  const std::string equal = folder.file("equal");        // a record of the container
-  const std::string parts = folder.file("parts");        // two leaves of it, one leaf between them and a short tail
-  const std::string fresh = folder.file("fresh");        // nothing of it
+  const std::string equal = folder.file("equal");        // the bytes of the only record of the container
+  const std::string parts = folder.file("parts");        // new, but for two leaves of that record
+  const std::string fresh = folder.file("fresh");        // all new
   const std::string similar = folder.file("similar");    // two leaves of `fresh`, in another order
-  const std::string repeats = folder.file("repeats");    // the second leaf of `parts`, which only that record stores
-  const std::string shifted = folder.file("shifted");    // the record of the container, behind 100 bytes
+  const std::string repeats = folder.file("repeats");    // the second leaf of `parts`, which no other file has
+  const std::string shifted = folder.file("shifted");    // `equal` behind 100 other bytes
   const std::string patterns = folder.file("patterns");  // compresses well
 
  private:
@@ -76,7 +76,7 @@ PackRecord from_file(const std::string& name, const std::string& path, Codec cod
   return record;
 }
 
-// Streams every record. How much of them is shared depends on what of the file could be read.
+// Digests of all records. The file itself may differ from run to run: a search that fails shares less.
 Result<std::string> all_streams(const std::string& path) {
   FATCTX_ASSIGN(const Container container, Container::open(path));
   std::string text;

@@ -104,7 +104,7 @@ struct Case {
   Bytes whole;
   Bytes damaged;
   Bytes source;
-  bool has_all = true;  // the source
+  bool source_has_all = true;  // false: it lacks the hashes that the next source is asked for as well
 };
 
 std::vector<Case> cases() {
@@ -171,7 +171,7 @@ TEST(RepairEdges, ASourceThatFailsAtAnyReadIsNamedAndTheNextOneServes) {
       EXPECT_THAT(report.value().remaining, IsEmpty());
       if (failing.reads <= nth) {
         EXPECT_EQ(report.value().sources.at(0).problem, "");
-        EXPECT_TRUE(!one.has_all || good.reads == 0) << "nothing was left for it";
+        EXPECT_TRUE(!one.source_has_all || good.reads == 0) << "nothing was left for it";
         break;
       }
       EXPECT_THAT(report.value().sources.at(0).problem, HasSubstr("the line is dead"));

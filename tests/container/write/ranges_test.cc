@@ -130,7 +130,7 @@ TEST(Ranges, ThatSaveASixtyFourthAreTakenInsteadOfPages) {
   for (std::size_t size = 96'928;; size += 32) {
     ASSERT_LT(size, 97'100U);
     const std::uint64_t stored = stored_by(Sharing::kPages, two_records(size, 3'100, 0, true));
-    if (stored == 2 * size) break;  // by pages
+    if (stored == 2 * size) break;  // pages were taken; none of them are equal
     at_the_border = at_the_border || stored + 2 * size / 64 == 2 * size;
   }
   EXPECT_TRUE(at_the_border);
