@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -19,18 +20,23 @@
 
 namespace fatctx::support {
 
-// Returns the bytes of `path` that the page cache holds, in whole pages. mincore tells them through a map of its own,
-// which touches nothing. It is correct for the owner of the file only.
-[[nodiscard]] inline std::size_t cached_bytes(const std::string& path) {
+// Returns the bytes in a range of `path` that the page cache holds, in whole pages. mincore tells them through a map of
+// its own, which touches nothing. It is correct for the owner of the file only.
+[[nodiscard]] inline std::size_t cached_bytes(const std::string& path, ByteRange range) {
   const auto file = mapping::open_for_reading(path).value();
   const auto region = mapping::map_file_raw(*file, file->identity().value().size).value();
   const std::size_t page = mapping::page_size();
-  std::vector<unsigned char> present((region->bytes().size() + page - 1) / page);
-  void* start = const_cast<std::byte*>(region->bytes().data());
-  if (::mincore(start, region->bytes().size(), present.data()) != 0) throw std::runtime_error("mincore failed");
+  const std::size_t first = static_cast<std::size_t>(range.offset) / page;
+  std::vector<unsigned char> present((static_cast<std::size_t>(range.offset + range.size) + page - 1) / page - first);
+  void* start = const_cast<std::byte*>(region->bytes().data()) + first * page;
+  if (::mincore(start, present.size() * page, present.data()) != 0) throw std::runtime_error("mincore failed");
   std::size_t bytes = 0;
   for (const unsigned char one : present) bytes += (one & 1U) != 0 ? page : 0;
   return bytes;
+}
+
+[[nodiscard]] inline std::size_t cached_bytes(const std::string& path) {
+  return cached_bytes(path, {0, std::filesystem::file_size(path)});
 }
 
 // Writes dirty pages and drops `path` from the page cache. Requires: none of its pages is mapped in any process.

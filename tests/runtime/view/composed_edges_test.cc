@@ -21,6 +21,7 @@
 #include "runtime/view/composed_view.h"
 #include "runtime/view/prefetch.h"
 #include "support/child_process.h"
+#include "support/mapped_file.h"
 #include "support/sliced_container.h"
 
 namespace fatctx {
@@ -162,6 +163,31 @@ TEST_F(ComposedEdges, APrefetchBringsInEveryMappedRun) {
   ASSERT_TRUE(is_ok(report));
   if (report.value().method != PrefetchMethod::kPopulate) GTEST_SKIP() << "this kernel cannot populate";
   EXPECT_EQ(mapping::resident_bytes(second).value(), second.size());
+}
+
+TEST_F(ComposedEdges, AReleaseLetsTheSystemForgetTheMappedRunsAndNoOtherPages) {
+  support::SlicedContainer made({support::pattern(80 * kGranule, 51)});
+  const std::string path = two_runs_and_a_rest(made);
+  support::drop_from_cache(path);  // dirty pages cannot be dropped
+  if (support::cached_bytes(path) != 0) GTEST_SKIP() << "this filesystem keeps its files in memory";
+  const Container container =
+      Container::open(path, {.verify = VerifyPolicy::kNone, .max_copied_bytes = kEnough}).value();
+  const RecordView view = view_on(container, "record", 4 * kGranule).value();
+  std::vector<ByteRange> mapped;
+  for (const mapping::MixedPiece& piece : live_composed(*mapped_of(container), view.record_id())->pieces()) {
+    if (!piece.built) mapped.push_back({piece.offset, piece.size});
+  }
+  ASSERT_EQ(mapped.size(), 2U);
+  const std::uint64_t end = mapped[0].offset + mapped[0].size;
+  const ByteRange between = {end, mapped[1].offset - end};
+  (void)support::read_file(path);
+  ASSERT_EQ(support::cached_bytes(path, between), between.size);
+
+  ASSERT_TRUE(is_ok(container.release(view.record_id())));
+
+  for (const ByteRange& range : mapped) EXPECT_EQ(support::cached_bytes(path, range), 0U);
+  EXPECT_EQ(support::cached_bytes(path, between), between.size);
+  EXPECT_EQ(support::cached_bytes(path, {0, mapped[0].offset}), mapped[0].offset);
 }
 
 TEST_F(ComposedEdges, APrefetchGoesThroughAllRecordsOrEndsWithItsBudget) {
