@@ -1,5 +1,6 @@
 // The loader starts no thread: all work runs on the caller's.
 #include "container/sharing/parallel.h"
+#include "fatctx/container.h"
 #include "loader/refused_options.h"
 #include "mapping/background_thread.h"
 #include "runtime/view/beside_checks.h"

@@ -8,15 +8,18 @@ import pytest
 
 from checkout import code_only, cxx_files, text_of
 
-TYPE = re.compile(r"^(?:using (\w+) = |(?:struct|class|enum class|enum|union) (\w+))", re.MULTILINE)
+TYPE = re.compile(r"^(?:using (\w+) = |(?:struct|class|enum class|enum|union) (\w+)(?![\w;]))", re.MULTILINE)
 VALUE = re.compile(r"^(?:template <[^\n]*>\n)?(?:\[\[nodiscard\]\] )?(?! )[\w:<>,&*\[\] ]+?[ &*>](\w+)(?:\(| = |\{|\[)", re.MULTILINE)
 USING = re.compile(r"\busing (?:::)?(?:\w+::)+(\w+);")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ROOTS = ("src/", "include/", "tests/", "bench/", "")
 TEST_NAMES = re.compile(r"^TEST\w*\([^()]*\)", re.MULTILINE)
 MACRO = re.compile(r"[A-Z0-9_]+")
+NO_NAMES = {"sizeof"}
 # One of the two is compiled.
 SYSTEMS = ("_posix", "_win32", "_linux", "_other")
+# Declares functions of another system.
+NOT_OURS = {"tests/windows/posix/calls.h"}
 
 
 def names_of(code: str) -> set[str]:
@@ -31,20 +34,23 @@ def uses(code: str, name: str) -> bool:
         return bool(re.search(rf"(?<![\w.:]){name}\b", code)) and not re.search(rf"\b(?:typename|struct|class|enum|using) {name}\b", code)
     if not re.search(rf"(?<![\w.>:]){name}\(", code):
         return False
-    return not re.search(rf"(?:\b(?!(?:return|else|throw|case|and|or|not) )\w+|[>\]])[&*]*[ &*]{name} *(?:=|\(|\{{|;|,|\)|\[)", code)
+    return not re.search(rf"(?:\b(?!(?:return|else|throw|case|and|or|not) )\w+|[>\]])[&*]*[ &*]{name} *(?:=|\(|\{{|;|,|\)|\[|:)|\(\*{name}\)", code)
 
 
-def borrowed(files: dict[str, str], declared) -> list[str]:
-    """Returns what a file of one folder uses of another one. `declared` tells the words of the headers of a file."""
+def borrowed(files: dict[str, str], declared, lenders: dict[str, str] | None = None) -> list[str]:
+    """Returns what a file uses of another one without a declaration. `declared` tells the words of the headers of a file.
+    Lenders are the files themselves, or those that are given."""
     defined = {file: names_of(code) for file, code in files.items()}
+    lent: dict[str, str] = {}
+    for lender, code in sorted((files if lenders is None else lenders).items()):
+        for name in (defined.get(lender) or names_of(code)) - NO_NAMES:
+            if not MACRO.fullmatch(name):
+                lent.setdefault(name, lender)
     found = []
-    for lender, names in defined.items():
-        for name in names:
-            if MACRO.fullmatch(name):
-                continue
-            for user, code in files.items():
-                if name not in defined[user] and name in code and uses(code, name) and name not in declared(user):
-                    found.append(f"{user} uses {name} of {lender}")
+    for user, code in files.items():
+        for name in (lent.keys() & set(re.findall(r"\w+", code))) - defined[user]:
+            if uses(code, name) and name not in declared(user):
+                found.append(f"{user} uses {name} of {lent[name]}")
     return sorted(found)
 
 
@@ -69,13 +75,22 @@ def header_words(name: str) -> frozenset[str]:
 SOURCES = frozenset(cxx_files("src/", "include/", "tools/", "tests/", "samples/", "bench/"))
 
 
+def source_files() -> dict[str, str]:
+    names = [name for name in SOURCES if name.endswith(".cc") and not name.removesuffix(".cc").endswith(SYSTEMS)]
+    return {name: TEST_NAMES.sub("", code_only(text_of(name))) for name in names}
+
+
 def test_no_file_borrows_a_name_from_its_neighbours():
     folders: dict[str, dict[str, str]] = {}
-    for name in SOURCES:
-        path = PurePosixPath(name)
-        if path.suffix == ".cc" and not path.stem.endswith(SYSTEMS):
-            folders.setdefault(str(path.parent), {})[name] = TEST_NAMES.sub("", code_only(text_of(name)))
+    for name, code in source_files().items():
+        folders.setdefault(str(PurePosixPath(name).parent), {})[name] = code
     found = [line for files in folders.values() for line in borrowed(files, header_words)]
+    assert not found, "\n".join(found)
+
+
+def test_every_file_includes_the_headers_of_the_project_that_it_uses():
+    headers = {name: code_only(text_of(name)) for name in SOURCES - NOT_OURS if name.endswith(".h")}
+    found = borrowed(source_files(), header_words, headers)
     assert not found, "\n".join(found)
 
 
@@ -100,3 +115,10 @@ def test_a_borrowed_name_is_found(user, name):
 def test_a_name_of_its_own_is_not(user):
     assert borrowed({"a.cc": LENDER, "b.cc": user}, lambda _: frozenset()) == []
     assert borrowed({"a.cc": LENDER, "b.cc": "int show() { return place_of(2); }\n"}, lambda _: frozenset({"place_of"})) == []
+
+
+def test_a_missing_header_is_found():
+    header = {"ranges.h": "namespace fatctx {\n[[nodiscard]] constexpr ByteRange overlap(ByteRange a, ByteRange b) noexcept;\n}\n"}
+    user = {"b.cc": "bool meet(ByteRange a, ByteRange b) { return overlap(a, b).size != 0; }\n"}
+    assert borrowed(user, lambda _: frozenset(), header) == ["b.cc uses overlap of ranges.h"]
+    assert borrowed(user, lambda _: frozenset({"overlap"}), header) == []

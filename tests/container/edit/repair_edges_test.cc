@@ -10,6 +10,7 @@
 #include "container/edit/memory_source.h"
 #include "container/edit/synced_file.h"
 #include "container/format/disk_format.h"
+#include "container/read/leaves.h"
 #include "container/write/header_build.h"
 #include "fatctx/rewrite.h"
 #include "support/appended.h"
