@@ -16,6 +16,7 @@ ROOTS = ("src/", "include/", "tests/", "bench/", "")
 TEST_NAMES = re.compile(r"^TEST\w*\([^()]*\)", re.MULTILINE)
 MACRO = re.compile(r"[A-Z0-9_]+")
 NO_NAMES = {"sizeof"}
+NAMESPACES = ("container", "faults", "fuzz", "mapping", "runtime", "sharing", "support", "tools")
 # One of the two is compiled.
 SYSTEMS = ("_posix", "_win32", "_linux", "_other")
 # Declares functions of another system.
@@ -30,6 +31,8 @@ def names_of(code: str) -> set[str]:
 
 def uses(code: str, name: str) -> bool:
     """Returns true if `code` uses a name that it does not declare, not even inside a function or as a parameter."""
+    if re.search(rf"\b(?:{'|'.join(NAMESPACES)})::{name}\b", code):
+        return True
     if name[0].isupper():
         return bool(re.search(rf"(?<![\w.:]){name}\b", code)) and not re.search(rf"\b(?:typename|struct|class|enum|using) {name}\b", code)
     if not re.search(rf"(?<![\w.>:]){name}\(", code):

@@ -10,6 +10,7 @@
 
 #include "fatctx/packer.h"
 #include "source_dir.h"
+#include "support/temp_dir.h"
 
 namespace fatctx {
 namespace worked_example_test {

@@ -18,6 +18,7 @@
 #include "container/update/update_file.h"
 #include "support/forged_update.h"
 #include "support/memory_file.h"
+#include "support/pattern.h"
 #include "support/result_matchers.h"
 
 namespace fatctx::container {

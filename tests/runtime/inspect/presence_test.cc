@@ -20,6 +20,7 @@
 #include "runtime/large_model.h"
 #include "runtime/small_model.h"
 #include "support/result_matchers.h"
+#include "support/temp_dir.h"
 
 namespace fatctx {
 namespace presence_test {
