@@ -145,6 +145,16 @@ TEST(UpdateRules, ACheckCanBeStopped) {
   EXPECT_TRUE(fails_with(update.value().check(&cancel), ErrorCode::kCancelled));
 }
 
+TEST(UpdateRules, ReadsOfAContainerCanBeStopped) {
+  const support::MemoryFile file(support::pattern(100, 4));
+  std::atomic<bool> cancel = false;
+  const UpdateBytes bytes(file, 100, {}, &cancel);
+  Bytes read(10);
+  EXPECT_TRUE(is_ok(bytes.read_at(20, read)));
+  cancel = true;
+  EXPECT_TRUE(fails_with(bytes.read_at(20, read), ErrorCode::kCancelled));
+}
+
 // A part whose heads of steps are coded by hand.
 class PartRules : public ::testing::Test {
  protected:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <span>
@@ -401,6 +402,23 @@ TEST_F(PartialUpdate, AFetchFollowsTheUpdateToo) {
   }
   ASSERT_TRUE(is_ok(plan.use_update(update_)));
   EXPECT_EQ(plan.stage(), FetchStage::kDone) << plan.missing_bytes();
+}
+
+// Leaves are checked after the last report of progress, so that even a request in that one is in time.
+TEST_F(PartialUpdate, ACallerStopsItAtEveryMoment) {
+  ASSERT_TRUE(is_ok(make()));
+  make_part_of(old_, {"one"});
+  std::uint64_t moments = 1;
+  for (std::uint64_t moment = 0; moment < moments; ++moment) {
+    std::atomic<bool> stop = false;
+    std::uint64_t seen = 0;
+    const auto watch = [&](std::uint64_t, std::uint64_t) {
+      if (seen++ == moment) stop = true;
+      moments = std::max(moments, seen);
+    };
+    EXPECT_TRUE(fails_with(apply({.progress = watch, .cancel = &stop}), ErrorCode::kCancelled)) << moment;
+    EXPECT_FALSE(std::filesystem::exists(out_));
+  }
 }
 
 }  // namespace partial_update_test

@@ -148,6 +148,7 @@ TEST_F(ComposedView, WithoutABudgetTheErrorNamesTheBytesAndTheRemedy) {
       EXPECT_NE(text.find("max_copied_bytes"), std::string::npos) << text;
       EXPECT_NE(text.find(name(chip)), std::string::npos) << text;
       EXPECT_NE(text.find(path_), std::string::npos) << text;
+      EXPECT_EQ(text.find("in use"), std::string::npos) << text;
     }
     EXPECT_TRUE(
         fails_with(container.access_path_of(container.find(name(chip)).value().id), ErrorCode::kCopyNotAllowed));
@@ -165,6 +166,7 @@ TEST_F(ComposedView, TheBudgetIsForAllRecordsOfTheMappingTogether) {
   const auto refused = container.acquire(name(chips[1]));
   ASSERT_TRUE(fails_with(refused, ErrorCode::kCopyNotAllowed));
   EXPECT_TRUE(holds(refused.error().message, first + second)) << refused.error().message;
+  EXPECT_NE(refused.error().message.find(", beside " + std::to_string(first) + " in use"), std::string::npos);
   EXPECT_EQ(mapped_of(container)->composed_bytes(), first);
   EXPECT_TRUE(is_ok(container.acquire(name(chips[0])))) << "what is there costs nothing";
   held.reset();
