@@ -1099,7 +1099,20 @@ def qnn_json() -> Seeds:
     first = {"id": 2, "type": 0, "data_type": 1032, "dims": [1],
              "quant_params": {"definition": 1, "encoding": 0, "scale_offset": {"bitwidth": 8, "scale": 0.25, "offset": 0}}}
     last = {"id": 9, "type": 1, "data_type": 562, "dims": []}
+    node = {"type": "Conv2d", "input_names": ["z", "w"], "output_names": ["out"], "package": "qti.aisw", "macs_per_inference": "1234"}
+    nodes = lambda tensors=None, **more: {"graph": {"nodes": more} | ({} if tensors is None else {"tensors": tensors})}
+    named = {"scalar_params": {"packageName": "q", "group": {"306": 1}, "long": {"562": "x" * 3000}},
+             "tensor_params": {"pad": {"pad": {"data": [[1, 1], [2, 2]], "dims": [2, 2]}}}}
     written = {
+        "nodes": nodes(conv=node, add=node | {"type": "Add", "macs_per_inference": 5, "package": "mine"}),
+        "nodes-with-parameters": nodes({"z": first, "w": {"type": 4, "data_type": 562, "dims": [3], "id": 3}, "bad": 7}, conv=node | named),
+        "nodes-without-type": nodes(conv={"input_names": []}),
+        "nodes-of-numbers": nodes(conv=7),
+        "nodes-are-a-list": {"graph": {"nodes": []}},
+        "nodes-with-odd-names": nodes(conv=node | {"input_names": [7]}, add=node | {"output_names": 7}),
+        "nodes-with-odd-output": nodes(conv=node | {"output_names": [7]}),
+        "nodes-with-odd-macs": nodes(a=node | {"macs_per_inference": "12x"}, b=node | {"macs_per_inference": "9" * 19}, c=node | {"macs_per_inference": None}),
+        "nodes-with-odd-parameters": nodes([], conv=node | {"scalar_params": 7, "tensor_params": {"a": {}, "b": {"c": "text"}}}),
         "utility": utility(graph([x], [y])),
         "utility-two-graphs": utility(graph([x], [y]), graph([y], [x, tensor("m", "FIXED_POINT_16", [2])])),
         "utility-facts": utility(graph([x], [y], graphBlobInfo={"info": {"spillFillBufferSize": 4096, "vtcmSize": 8, "a\x01": 3}},
@@ -1475,6 +1488,10 @@ def writers() -> Seeds:
         return bytes([4, source, other, how])
 
     repair, dry = bytes([7, 0, 0]), bytes([7, 0, 1])
+
+    def repair_from(source: int, of: int = 0, how: int = 0) -> bytes:
+        return bytes([7, of, 2 + 4 * source + how])
+
     # Blocks are (which, how long): 64, 100, 256, 1000, 4096, 5000, 16384 or 66000 bytes.
     some = [(0, 5), (1, 4), (2, 6), (3, 7), (4, 3)]
     turned = [(2, 6), (0, 5), (4, 3), (1, 4), (5, 6)]
@@ -1483,6 +1500,7 @@ def writers() -> Seeds:
     aligned = [(0, 6), (1, 4), (2, 4), (3, 6), (4, 4)]
     realigned = [(2, 4), (0, 6), (4, 4), (3, 6), (6, 4)]
     slots = [raw(place + 16) for place in (0x1000, 0x4000, 0x9000, 0xC000)]
+    payload = edit(4, b"\x02", struct.pack("<H", 9), b"\x01\xaa")
     both = (record(weights, tensors, *some), record(weights, tensors, *turned))
     header = b'{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}'
     small_weights = [struct.pack("<Q", len(header)) + header + b"abcd", gguf()["one"], gguf()["one"][:40]]
@@ -1651,6 +1669,32 @@ def writers() -> Seeds:
         "repair-cut": damage(edit(5, struct.pack("<h", -30))) + repair,
         "repair-tail": damage(edit(5, struct.pack("<h", 30))) + repair + open_one(0, 0, 0, 1),
         "repair-everything": damage(raw(0), raw(0x8000), *slots) + repair + dry,
+        "repair-payload-from": damage(payload) + repair_from(1, how=1) + repair_from(1) + open_one(0, 0, 0, 1),
+        "repair-all-payload-from": damage(*(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa") for row in range(12))) + repair_from(1),
+        "repair-tables-from": damage(raw(0x10040), edit(5, struct.pack("<h", -20))) + repair_from(1, how=1) + repair_from(1),
+        "repair-cut-from": b"".join(damage(edit(5, struct.pack("<h", -units))) + repair_from(1) for units in (1, 30, 400, 2000)),
+        "repair-cut-from-an-older-one": append(record(binary, 0, *long)) + damage(edit(5, struct.pack("<h", -900))) + repair_from(1),
+        "repair-from-a-newer-one": append(record(binary, 0, *long), onto=1) + damage(payload, raw(0x10040)) + repair_from(1),
+        "repair-from-a-compacted-one": append(record(binary, 0, *long)) + rewrite(0, 1) + damage(payload) + repair_from(1),
+        "repair-from-a-sealed-one": rewrite(0, 1, 3) + damage(payload, of=1) + repair_from(0, of=1) + open_one(1, 0, 0, 1),
+        "repair-from-a-merged-one": merge(0, 0) + damage(payload) + repair_from(2),
+        "repair-from-itself": damage(payload) + repair_from(0),
+        "repair-from-a-damaged-one": damage(payload) + damage(payload, of=1) + repair_from(1) + repair_from(1, how=32),
+        "repair-from-no-container": damage(payload) + damage(raw(0), raw(0x8000), *slots, of=1) + repair_from(1) + repair_from(1, how=32),
+        "repair-from-another-container": damage(payload) + pack(pages, *both, into=1) + repair_from(1),
+        "repair-from-a-forged-one": damage(payload) + forge(payload, of=1) + repair_from(1) + repair_from(1, how=32),
+        "repair-shared-from": pack(pages + seal, *both, into=1) + pack(runs, *both) + damage(payload, edit(4, b"\x00", struct.pack("<H", 9), b"\x01\xaa")) +
+                              repair_from(1),
+        "repair-recipes-from": pack(runs, *both) + rewrite(0, 1) + damage(*(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa") for row in range(6))) +
+                               repair_from(1) + repair,
+        "repair-signed-from": sign(0, 0, 0) + rewrite(0, 1) + sign(0, 2, 0) + damage(payload) + repair_from(2, how=16) + open_one(0, 1),
+        "repair-signed-from-a-stranger": sign(0, 0, 0) + damage(payload, raw(0x10040)) + repair_from(1, how=16) + repair_from(1, how=16 + 32),
+        "repair-digests-from": pack(pages, *both, more=16) + rewrite(0, 1) + damage(
+            *(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa") for row in range(9))) + repair_from(1) + repair_from(1, how=16),
+        "repair-leaves-from": b"".join(damage(edit(4, bytes([row]), struct.pack("<H", 16), b"\x01\xaa"), payload) + repair_from(1) for row in range(9)),
+        "digests": pack(pages, *both, record(opaque, lz4, (200, 6), (201, 7)), record(weights, own, *long), more=16),
+        "digests-of-runs": pack(runs, *both, record(binary, lz4, (0, 5), (200, 7), (2, 6), (200, 6)), record(opaque, 0, *long), more=16),
+        "digests-of-two-threads": pack(runs + two_threads, *both, record(binary, refers, *moved), record(opaque, 0), more=16) + sign(0, 1, 0),
         "rewrite": b"".join(rewrite(0, 1, how) for how in (0, 1, 3, 4, 12, 16)),
         "rewrite-shares": pack(off, *both, record(binary, 0, *some)) + rewrite(0, 1, 12) + rewrite(1, 2, 4, 1) + rewrite(2, 1, 4, 0),
         "rewrite-some": b"".join(rewrite(0, 1, 32, more) for more in range(4)) + pack(runs, *both, record(weights, tensors, *some[1:])) + rewrite(0, 1, 32),

@@ -7,6 +7,8 @@
 
 #include "container/check/verify.h"
 #include "container/format/hash.h"
+#include "container/read/open.h"
+#include "container/read/partial_toc.h"
 #include "container/read/work_budget.h"
 #include "fatctx/container.h"
 #include "fatctx/extract.h"
@@ -96,8 +98,48 @@ inline void use_selection(const Container& container) {
   }
 }
 
+// Reads the table page by page, as that of a large file, and requires what reading all of it at once gives.
+inline void use_pages_of_table(ByteView bytes) {
+  const mapping::BufferFile file(bytes, nullptr);
+  const auto at_once = container::read_toc(file, bytes.size());
+  auto head = container::read_generation(file, bytes.size(), 0, {}, container::TocPart::kHead);
+  if (!answered(head)) {
+    require(!at_once.ok(), "a good table has a good head", head.error().message);
+    return;
+  }
+  container::PartialToc table(file, head.value().header, head.value().toc);
+  for (const std::string_view name : {"weights", "bin-aarch64", "small", "nobody"}) {
+    const auto found = table.find(name);
+    if (!answered(found)) {
+      require(!at_once.ok(), "the records of a good table are found", found.error().message);
+    } else if (found.value() != nullptr) {
+      require(found.value()->name == name, "a record has the name by which it was found", name);
+    }
+  }
+  for (std::uint32_t id = 1; id < 6; ++id) {
+    const auto found = table.find(id);
+    if (!answered(found)) {
+      require(!at_once.ok(), "the records of a good table are found", found.error().message);
+    } else if (found.value() != nullptr) {
+      require(found.value()->id == id, "a record has the number by which it was found");
+    }
+  }
+  const auto all = table.need_all();
+  require(all.ok() == at_once.ok(), "a table is good in pages and at once", all.ok() ? "" : all.error().message);
+  require(table.known().size() <= head.value().toc.records.size(), "only records of the table are known");
+  if (!answered(all)) return;
+  const auto& records = head.value().toc.records;
+  require(records.size() == at_once.value().toc.records.size(), "pages have all records");
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RecordInfo& same = at_once.value().toc.records[i];
+    require(records[i].id == same.id && records[i].name == same.name && records[i].hash == same.hash,
+            "pages have the same records", same.name);
+  }
+}
+
 // Opens `file` and uses all of it.
 inline void use_all_of(ByteView file) {
+  use_pages_of_table(file);
   const auto report = container::verify_container(mapping::BufferFile(file, nullptr), {});
   if (!checked(report)) return;
   const bool whole = report.value().findings.empty();

@@ -10,7 +10,9 @@
 //   5 sign       1 byte which files, 1 byte options, 1 byte which key
 //   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); with 128 added, all
 //                hashes are corrected, as a hostile author does
-//   7 repair     1 byte which file, 1 byte options
+//   7 repair     1 byte which file, 1 byte options: 1 dry run, 2 from another file, 12 which one, 16 with a key, 32
+//   from
+//                two files
 //   8 open       1 byte which file, 1 byte which keys, 1 byte the lowest generation, 1 byte how it is verified
 //   9 key        1 byte mode and what else, 1 byte how long its text is, the text; the text is also read as weights
 #include <array>
@@ -271,9 +273,17 @@ class Program {
 
   void repair_one() {
     const std::string& path = file();
-    const bool dry_run = (input_.byte() & 1) != 0;
+    const std::uint8_t how = input_.byte();
+    const bool dry_run = (how & 1) != 0;
     const Bytes before = support::read_file(path);
-    const auto report = repair(path, {.dry_run = dry_run, .threads = 1});
+    RepairOptions options;
+    options.dry_run = dry_run;
+    options.threads = 1;
+    for (const unsigned bit : {2U, 32U}) {
+      if ((how & bit) != 0) options.from.push_back(files_[(how / 4U + bit / 32U) % files_.size()]);
+    }
+    if ((how & 16) != 0) options.trusted_keys = {place().trusted[0]};
+    const auto report = repair(path, options);
     if (!answered(report)) {
       require(report.error().code == ErrorCode::kIo || support::read_file(path) == before,
               "who cannot repair changes nothing");

@@ -89,6 +89,7 @@ class Lent final : public ByteSource {
   if ((more & 2) != 0)
     options.options = {{"threads", (more & 8) != 0 ? "8" : "4", "cpu"}, {"backend_path", "lib.so", "qnn"}};
   if ((more & 4) != 0) options.model_name = std::string(300, 'm');
+  options.sha256 = (more & 16) != 0;
   return options;
 }
 
