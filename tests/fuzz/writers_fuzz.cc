@@ -10,9 +10,8 @@
 //   5 sign       1 byte which files, 1 byte options, 1 byte which key
 //   6 damage     1 byte which file, 1 byte how many edits, the edits (fuzz/edited_container.h); with 128 added, all
 //                hashes are corrected, as a hostile author does
-//   7 repair     1 byte which file, 1 byte options: 1 dry run, 2 from another file, 12 which one, 16 with a key, 32
-//   from
-//                two files
+//   7 repair     1 byte which file, 1 byte options (1: dry run, 2: from a file, 12: which one, 16: with a key,
+//                32: from another file)
 //   8 open       1 byte which file, 1 byte which keys, 1 byte the lowest generation, 1 byte how it is verified
 //   9 key        1 byte mode and what else, 1 byte how long its text is, the text; the text is also read as weights
 #include <array>
