@@ -2,8 +2,8 @@
 // opens, and no byte of it is wrong. Afterwards a good source brings the rest.
 //
 // Input: 1 byte for the container (below); 1 byte for the options, 64: with another container as a seed, 32: of which
-// the largest segment is absent, 128: updates are for partial files, and are applied by themselves, too; then answers
-// until the bytes are used up. An answer is 1 byte for its kind:
+// the largest segment is absent, 128: updates are for partial files, and are applied by themselves, too, 4: the SHA-256
+// of the table is known, 8: a wrong one; then answers until the bytes are used up. An answer is 1 byte for its kind:
 //   0 to 3  the first, second, ... range that is wanted, right bytes
 //   4       such a range, cut: 2 bytes for the size
 //   5       such a range with a changed byte: 2 bytes for the place, 1 byte for the value
@@ -23,15 +23,19 @@
 #include <utility>
 #include <vector>
 
+#include "container/format/crypto.h"
 #include "container/format/hash.h"
+#include "container/read/open.h"
 #include "container/update/container_file.h"
 #include "fatctx/block_index.h"
 #include "fatctx/device.h"
 #include "fatctx/fetch_plan.h"
+#include "fatctx/presence.h"
 #include "fatctx/update.h"
 #include "fatctx/verify.h"
 #include "fuzz/edited_container.h"
 #include "fuzz/whole_container.h"
+#include "mapping/buffer_file.h"
 #include "support/forged_update.h"
 #include "support/temp_dir.h"
 
@@ -41,13 +45,29 @@ using namespace fatctx;
 using fuzz::require;
 using support::Bytes;
 
-const std::array<Bytes, 3>& sources() {
-  static const std::array<Bytes, 3> files = {fuzz::rich_file(), support::sealed_sample(),
-                                             fuzz::rich_file(container::kSmallExtentLog2)};
+constexpr std::size_t kSources = 4;
+
+// Returns a file with the weights of the first one behind 100 other bytes: only blocks of them can be found there.
+Bytes shifted_file() {
+  Bytes bytes = support::pattern(100, 12);
+  const Bytes weights = support::pattern(66'000, 11);
+  bytes.insert(bytes.end(), weights.begin(), weights.end());
+  return support::packed_bytes({support::plain_record(RecordType::kOpaque, "weights", std::move(bytes))});
+}
+
+const std::array<Bytes, kSources>& sources() {
+  static const std::array<Bytes, kSources> files = {fuzz::rich_file(), support::sealed_sample(),
+                                                    fuzz::rich_file(container::kSmallExtentLog2), shifted_file()};
   return files;
 }
 
-const Bytes& seed_of(std::size_t source) { return sources()[(source + 2) % sources().size()]; }
+const Bytes& seed_of(std::size_t source) { return sources()[source == 3 ? 0 : (source + 2) % 3]; }
+
+std::string toc_sha256_of(const Bytes& file) {
+  const auto header = container::read_header(mapping::BufferFile(file, nullptr), file.size()).value();
+  return to_hex(container::sha256(ByteView(file).subspan(static_cast<std::size_t>(header.toc_offset[0]),
+                                                         static_cast<std::size_t>(header.toc_size))));
+}
 
 // The files that a publisher puts beside a source.
 struct Beside {
@@ -55,10 +75,10 @@ struct Beside {
   std::array<Bytes, 2> updates;  // from its seed: for whole files, and for partial ones
 };
 
-const std::array<Beside, 3>& beside() {
-  static const std::array<Beside, 3> made = [] {
+const std::array<Beside, kSources>& beside() {
+  static const std::array<Beside, kSources> made = [] {
     const support::TempDir folder{support::parent_in_memory()};
-    std::array<Beside, 3> all;
+    std::array<Beside, kSources> all;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string source = folder.file("source");
       support::write_file(source, sources()[i]);
@@ -112,6 +132,17 @@ void require_right(const std::string& path, const std::vector<const Bytes*>& ans
   const Bytes made = support::read_file(path);
   require(std::ranges::any_of(answered, [&](const Bytes* source) { return is_right_or_absent(made, *source); }),
           "the bytes of a file are right or absent");
+  const Container container = Container::open(path).value();
+  for (const bool read_payload : {false, true}) {
+    const auto absent = find_absent(container, {.read_payload = read_payload});
+    if (!fuzz::answered(absent)) continue;
+    for (const ByteRange& range : absent.value().absent) {
+      const auto bytes =
+          ByteView(made).subspan(static_cast<std::size_t>(range.offset), static_cast<std::size_t>(range.size));
+      require(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; }),
+              "absent bytes are zeros");
+    }
+  }
   const auto report = verify_file(path);
   require(report.ok(), "what was published can be checked");
   for (const VerifyFinding& finding : report.value().findings) {
@@ -123,7 +154,8 @@ void require_right(const std::string& path, const std::vector<const Bytes*>& ans
 class Fetch {
  public:
   Fetch(std::size_t source, unsigned options)
-      : source_(sources()[source]),
+      : number_(source),
+        source_(sources()[source]),
         beside_(beside()[source]),
         options_(options),
         path_(folder_.file("made.fatctx")),
@@ -193,6 +225,7 @@ class Fetch {
     plan_.reset();
     FetchOptions options = options_of(options_);
     if ((options_ & 64U) != 0) options.seeds = {seed_};
+    if ((options_ & 12U) != 0) options.toc_sha256 = toc_sha256_of((options_ & 8U) != 0 ? seed_of(number_) : source_);
     auto begun = FetchPlan::begin(path_, source_.size(), std::move(options));
     require(begun.ok(), "a fetch begins, and goes on with its file", begun.ok() ? "" : to_text(begun.error()));
     plan_.emplace(std::move(begun).value());
@@ -245,6 +278,7 @@ class Fetch {
   }
 
   const support::TempDir folder_{support::parent_in_memory()};
+  const std::size_t number_;
   const Bytes& source_;
   // Nobody has told the fetch which container it is: one that the source has the head of is as right, if a seed has the
   // rest.

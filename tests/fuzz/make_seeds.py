@@ -980,6 +980,13 @@ def fetch() -> Seeds:
         "wrong-payload": bytes([1, 0]) + b"\0" + b"".join(wrong(place, 0x55) for place in (0, 99, 65_000)) * 3 + publish,
         "other-container": bytes([0, 0]) + other * 3 + b"\0" * 3 + other + publish,
         "other-container-of-the-seed": bytes([0, 64]) + other * 3 + publish,
+        "blocks-of-the-seed": bytes([3, 64]) + b"\0" * 2 + bytes([11, 0]) + b"\0" * 4 + publish,
+        "blocks-first": bytes([3, 64 + 3]) + b"\0" + bytes([11, 0]) + b"\0" + bytes([11, 0]) + b"\0" * 4 + publish,
+        "shifted": bytes([3, 0]) + b"\0" * 6 + publish,
+        "sha256": bytes([0, 4]) + b"\0" * 6 + publish,
+        "sha256-of-a-record": bytes([2, 4 + 3]) + b"\0" * 6 + publish,
+        "sha256-is-wrong": bytes([0, 8]) + b"\0" * 6 + publish,
+        "sha256-of-another-container": bytes([0, 8 + 64]) + other * 3 + publish,
         "other-payload": bytes([2, 0]) + b"\0\0" + other * 4 + publish,
         "anywhere": bytes([0, 0]) + anywhere(7, 0, 255) + anywhere(7, 70_000, 200) + anywhere(8, 100, 9, b"not these") +
                     anywhere(7, 0xFFFFFF, 1) + anywhere(8, 0, 0),

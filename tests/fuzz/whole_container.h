@@ -1,6 +1,7 @@
 // Everything that a reader can do with bytes that may be a container, and the properties that the answers must have.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -41,11 +42,15 @@ template <typename T>
 
 inline void use_tensors(const Container& container, const RecordInfo& record, ByteView blob) {
   const auto tensors = container.tensors(record.id);
+  (void)answered(container.tensor(record.id, "w"));  // of a bad table, too
   if (!answered(tensors)) return;
   for (std::size_t i = 0; i < tensors.value().size(); ++i) {
     const WeightView view = tensors.value().view_at(i);
     require(lies_in(view.bytes(), blob), "a tensor lies in its blob", view.name());
     require(tensors.value().view(view.name()).ok(), "a tensor is found by its name", view.name());
+    const auto alone = container.tensor(record.id, view.name());
+    require(alone.ok(), "a tensor is found without the rest of its table", alone.ok() ? "" : alone.error().message);
+    require(std::ranges::equal(alone.value().bytes(), view.bytes()), "it is the same tensor", view.name());
     (void)view.strides_bytes();
   }
 }
