@@ -21,7 +21,8 @@ struct FetchReport {
   std::uint64_t present_bytes = 0;         // the part of it that an interrupted fetch left here
   std::uint64_t reused_bytes = 0;          // the part of it that was copied from the seeds
   std::uint64_t fetched_bytes = 0;         // all that was given to take()
-  std::vector<std::string> degraded = {};  // copies of metadata that came damaged; the file has good ones
+  std::vector<std::string> degraded = {};  // copies of metadata that came damaged; the file has good ones, but for
+                                           // slots of which both mirrors came damaged
 };
 
 }  // namespace fatctx
