@@ -17,10 +17,7 @@ namespace fatctx {
 BesideChecks::BesideChecks(const MappedContainer& mapped, std::uint64_t max_made_bytes) noexcept
     : mapped_(mapped), max_made_bytes_(max_made_bytes), process_(mapping::process_id()) {}
 
-BesideChecks::~BesideChecks() {
-  stop_.store(true, std::memory_order_relaxed);
-  thread_.reset();  // waits
-}
+BesideChecks::~BesideChecks() { stop_.store(true, std::memory_order_relaxed); }
 
 // A lock that a thread of the parent held at the fork is never given back in the child.
 bool BesideChecks::in_own_process() const noexcept { return mapping::process_id() == process_; }
@@ -61,7 +58,6 @@ Status BesideChecks::begin(const RecordInfo& record) {
     checks_[record.id] = Check{.look = look};
     waiting_.push_back(record.id);
     if (running_) return Done{};
-    thread_.reset();  // it has nothing left to do
     auto started = mapping::BackgroundThread::start([this] { work(); });
     if (started.ok()) {
       thread_ = std::move(started).value();

@@ -54,10 +54,10 @@ class BesideChecks {
   std::atomic<std::uint64_t> done_bytes_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::uint32_t> waiting_;      // guarded by the lock, like all members below
-  std::map<std::uint32_t, Check> checks_;  // by record
-  bool running_ = false;                   // the thread takes another record if there is one
-  std::unique_ptr<mapping::BackgroundThread> thread_;
+  std::deque<std::uint32_t> waiting_;                  // guarded by the lock, like all members below
+  std::map<std::uint32_t, Check> checks_;              // by record
+  bool running_ = false;                               // the thread takes another record if there is one
+  std::unique_ptr<mapping::BackgroundThread> thread_;  // the last member, so joined before the others go
 };
 
 }  // namespace fatctx

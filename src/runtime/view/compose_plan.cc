@@ -20,7 +20,7 @@ std::vector<CongruentRun> mappable_runs(const container::Recipe& recipe, std::ui
     const std::uint64_t first = (copied.target + page - 1) / page * page;
     const std::uint64_t end = (copied.target + copied.size) / page * page;
     if ((base + copied.file_offset - copied.target) % page != 0) return;
-    if (first >= end || (end - first) / page < kLeastPages) return;
+    if (end < first + kLeastPages * page) return;
     runs.push_back({first, copied.file_offset + (first - copied.target), end - first});
   };
   for (const RecipeStep& step : recipe.steps()) {

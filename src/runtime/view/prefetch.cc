@@ -73,7 +73,7 @@ class Prefetch {
     if (const auto composed = live_composed(mapped(), record.id)) return bring_in(*composed);
     if (record.recipe) return bring_in_sources(record, whole);
     // If there is no stitched view, no page table can be filled. The pages can still be brought into the page cache.
-    const auto stitched = record.slice_count > 1 ? live_stitched(mapped(), record.id) : nullptr;
+    const auto stitched = live_stitched(mapped(), record.id);
     for (const container::Piece& piece : container::pieces_of(mapped().toc(), record)) {
       const auto size = static_cast<std::size_t>(piece.in_file.size);
       const ByteView bytes = stitched

@@ -53,7 +53,7 @@ Result<std::uint64_t> drop(const MappedContainer& mapped, const RecordInfo& reco
   if (composed != nullptr) {
     FATCTX_ASSIGN(stitched_bytes, drop_mapped(*composed));
   }
-  if (const auto stitched = record.slice_count > 1 ? live_stitched(mapped, record.id) : nullptr) {
+  if (const auto stitched = live_stitched(mapped, record.id)) {
     const ByteView bytes = stitched->bytes();
     FATCTX_ASSIGN(stitched_bytes, mapping::drop_pages(bytes, {0, bytes.size()}));
   }

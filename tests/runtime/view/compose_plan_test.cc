@@ -60,6 +60,13 @@ TEST(ComposePlan, MapsWholePagesOfACopyAndBuildsItsEdges) {
   EXPECT_EQ(plan.built_bytes, 2 * kPage);
 }
 
+TEST(ComposePlan, OneByteBesideAPageBuildsAPage) {
+  const auto plan = plan_composition(recipe_of({{kFill, 1}, {1, 10 * kPage}}), kHost);
+  EXPECT_EQ(pieces_of(plan),
+            (std::vector<Piece>{{true, 0, kPage}, {false, kSourceAt + kPage, 9 * kPage}, {true, kPage, 1}}));
+  EXPECT_EQ(plan.built_bytes, 2 * kPage);
+}
+
 TEST(ComposePlan, BuildsWhatLiesAtAnotherPlaceOfAPage) {
   const auto plan = plan_composition(recipe_of({{256, 20 * kPage}}), kHost);
   EXPECT_EQ(pieces_of(plan), (std::vector<Piece>{{true, 0, 20 * kPage}}));

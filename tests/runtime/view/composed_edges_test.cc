@@ -8,6 +8,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "runtime/open/mapped_container.h"
 #include "runtime/view/composed_view.h"
 #include "runtime/view/prefetch.h"
+#include "runtime/view/record_read.h"
 #include "support/child_process.h"
 #include "support/mapped_file.h"
 #include "support/sliced_container.h"
@@ -150,6 +153,93 @@ TEST_F(ComposedEdges, TwoThreadsBuildEightMebibytesBesideThePagesThatAreMapped) 
       << "one for each thread";
 }
 
+// Events of a profile.
+
+TEST_F(ComposedEdges, EveryWayToTheBytesIsAnEventThatNamesRecordAndBytes) {
+  using Kind = ProfileEventKind;
+  support::SlicedContainer made({support::pattern(80 * kGranule, 51)});
+  const Container sliced = Container::open(two_runs_and_a_rest(made), {.max_copied_bytes = kEnough}).value();
+  const std::uint32_t record = sliced.find("record").value().id;
+  const std::uint64_t size = sliced.record(record).value().size_bytes;
+  const Container chips = open();
+  const Container with_cache = open(cached());
+  const std::size_t chip = mixed();
+  const std::uint32_t recipe = chips.find(name(chip)).value().id;
+  const std::uint64_t made_size = chips.record(recipe).value().size_bytes;
+  Bytes out(static_cast<std::size_t>(size));
+  struct Row {
+    const char* what;
+    std::function<std::uint64_t()> run;  // returns the expected bytes
+    Kind kind;
+    std::uint32_t id;  // 0: the event is about no record
+  };
+  std::optional<RecordView> view;
+  const Row rows[] = {
+      {"stitched",
+       [&] {
+         view = sliced.acquire(record).value();
+         return size;
+       },
+       Kind::kMap, record},
+      {"prefetched", [&] { return sliced.prefetch(record).value().done_bytes; }, Kind::kPrefetch, record},
+      {"released", [&] { return sliced.release(record).value().released_bytes; }, Kind::kRelease, record},
+      {"read", [&] { return read_record(sliced, record, out).value().size_bytes; }, Kind::kVerify, record},
+      {"given back",
+       [&] {
+         view.reset();
+         return size;
+       },
+       Kind::kUnmap, 0},
+      {"composed",
+       [&] {
+         view = chips.acquire(recipe).value();
+         return made_size;
+       },
+       Kind::kMap, recipe},
+      {"composed and given back",
+       [&] {
+         view.reset();
+         return made_size;
+       },
+       Kind::kUnmap, 0},
+      {"built into a cache",
+       [&] {
+         view = with_cache.acquire(recipe).value();
+         return made_size;
+       },
+       Kind::kMap, recipe}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    start_profile({.level = ProfileLevel::kDetailed});
+    const std::uint64_t bytes = row.run();
+    const Profile profile = stop_profile();
+    start_profile({.level = ProfileLevel::kOff});  // forgets the events
+    EXPECT_GT(bytes, 0U);
+    const auto found = std::ranges::find_if(profile.events, [&](const ProfileEvent& event) {
+      return event.kind == row.kind && event.record_id == row.id && event.bytes == bytes;
+    });
+    EXPECT_NE(found, profile.events.end());
+    EXPECT_TRUE(std::ranges::all_of(profile.events, [](const ProfileEvent& event) { return event.ok; }));
+    if (view && view->cached_bytes() != 0) {
+      EXPECT_TRUE(std::ranges::any_of(profile.events, [&](const ProfileEvent& event) {
+        return event.path == only_file() && event.record_id == recipe && event.bytes == view->cached_bytes();
+      }));
+    }
+  }
+  EXPECT_GT(view->cached_bytes(), 0U);
+}
+
+TEST_F(ComposedEdges, ALiveViewIsVerifiedOnce) {
+  const Container container = open();
+  const RecordView view = container.acquire(name(mixed())).value();
+  start_profile({.level = ProfileLevel::kDetailed});
+  const auto again = container.acquire(view.record_id());
+  const Profile profile = stop_profile();
+  start_profile({.level = ProfileLevel::kOff});  // forgets the events
+  ASSERT_TRUE(is_ok(again));
+  EXPECT_EQ(count_of(profile, ProfileEventKind::kVerify), 0U);
+}
+
 // Prefetch.
 
 TEST_F(ComposedEdges, APrefetchBringsInEveryMappedRun) {
@@ -198,12 +288,15 @@ TEST_F(ComposedEdges, APrefetchGoesThroughAllRecordsOrEndsWithItsBudget) {
 
   EXPECT_EQ(begun(container, {view.record_id(), store.id}, view.size_bytes() + store.size_bytes), 2U);
   EXPECT_EQ(begun(container, {view.record_id(), store.id}, 2 * kGranule), 1U) << "after a composed view";
+  EXPECT_EQ(begun(container, {store.id, view.record_id()}, store.size_bytes + view.size_bytes()), 2U);
   EXPECT_EQ(begun(container, {store.id, view.record_id()}, 2 * kGranule), 1U) << "after a direct view";
 
   const Container chips = open();
   const std::uint32_t recipe = chips.find(name(recipes().front())).value().id;
   const std::uint32_t other = chips.find(name(recipes().back())).value().id;
   ASSERT_NE(recipe, other);
+  const std::uint64_t all = chips.record(recipe).value().stored_bytes + chips.record(other).value().stored_bytes;
+  EXPECT_EQ(begun(chips, {recipe, other}, all), 2U);
   EXPECT_EQ(begun(chips, {recipe, other}, 4096), 1U) << "after the sources of a recipe";
 }
 

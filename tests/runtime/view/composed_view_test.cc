@@ -307,6 +307,28 @@ TEST_F(ComposedView, OverAMappingProviderItIsBuiltAsAWhole) {
   EXPECT_TRUE(shows(view, chip));
 }
 
+TEST_F(ComposedView, ARecordInTwoPiecesIsComposedWhereItCannotBeStitched) {
+  support::SlicedContainer made({support::pattern(80 * 4096, 51)});
+  made.add(support::sliced("record", {{{40 * 4096, 36 * 4096}}, {{4096, 5}}}));
+  const std::string path = folder_.file("two.fatctx");
+  support::write_file(path, made.bytes());
+  for (const auto& provider :
+       {std::shared_ptr<MappingProvider>(), std::shared_ptr<MappingProvider>(std::make_shared<ReadingProvider>())}) {
+    for (const std::uint64_t page : {std::uint64_t{4096}, std::uint64_t{16'384}}) {
+      const bool composed = provider != nullptr || page > 4096;
+      const Container container =
+          Container::open(path, {.mapping_provider = provider, .max_copied_bytes = kEnough}).value();
+      StitchHost host;
+      host.page_bytes = page;
+      EXPECT_EQ(is_composed(container, *mapped_of(container)->find("record").value(), host), composed) << page;
+      if (!composed) continue;
+      const auto view = view_on(container, "record", host);
+      ASSERT_TRUE(is_ok(view));
+      EXPECT_TRUE(std::ranges::equal(view.value().bytes(), made.expected("record")));
+    }
+  }
+}
+
 TEST_F(ComposedView, ConsumersThatTakeCopiesNeedNoBudget) {
   const std::size_t chip = mixed();
   for (const OpenOptions& options :

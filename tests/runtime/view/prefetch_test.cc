@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <new>
 #include <thread>
 
@@ -202,6 +203,26 @@ TEST_F(PrefetchOfALargeModel, InTheBackgroundReportsErrorsToWhoWaits) {
 
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().code, ErrorCode::kChanged);
+}
+
+TEST_F(PrefetchOfALargeModel, InTheBackgroundIsCancelledAtTheNextStep) {
+  std::promise<void> begun;
+  std::promise<void> cancelled;
+  PrefetchOptions options;
+  options.progress = [&](std::uint64_t, std::uint64_t) {
+    begun.set_value();
+    cancelled.get_future().wait();
+  };
+  PrefetchHandle handle = container_->prefetch_in_background(weights_, options).value();
+  begun.get_future().wait();
+  handle.cancel();
+  cancelled.set_value();
+
+  const auto report = handle.wait();
+
+  ASSERT_TRUE(report.ok()) << to_text(report.error());
+  EXPECT_TRUE(report.value().cancelled);
+  EXPECT_EQ(report.value().done_bytes, 4 * kMiB);
 }
 
 TEST_F(PrefetchOfALargeModel, InTheBackgroundKeepsTheMappingUntilItsHandleGoes) {

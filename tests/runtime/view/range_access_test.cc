@@ -96,6 +96,22 @@ TEST_F(RangeAccessTest, AStaleIdIsToldFromOneThatNeverWas) {
   }
 }
 
+TEST_F(RangeAccessTest, ADeviceReleasesTheBytesThatItRegistered) {
+  std::vector<ByteView> registered;
+  std::vector<ByteView> released;
+  const RangeAccess access(weights(), {.provided = [&](ByteView bytes) -> Status {
+                                         registered.push_back(bytes);
+                                         return Done{};
+                                       },
+                                       .released = [&](ByteView bytes) { released.push_back(bytes); }});
+  const std::uint64_t id = access.provide(5000, 10).value().id;
+  ASSERT_TRUE(is_ok(access.release(id)));
+  ASSERT_EQ(registered.size(), 1U);
+  ASSERT_EQ(released.size(), 1U);
+  EXPECT_EQ(released[0].data(), registered[0].data());
+  EXPECT_EQ(released[0].size(), registered[0].size());
+}
+
 // Shows S5.15.
 TEST_F(RangeAccessTest, AFailedRegistrationProvidesNothing) {
   int released = 0;

@@ -15,6 +15,7 @@
 #include "container/read/open.h"
 #include "mapping/page_advice.h"
 #include "runtime/open/container_impl.h"
+#include "runtime/open/step_watch.h"
 #include "support/aligned_memory.h"
 #include "support/mapped_file.h"
 #include "support/memory_file.h"
@@ -311,6 +312,8 @@ TEST_F(ReadRecord, FourMebibytesAreReadInPiecesAndSixteenDirectly) {
   std::vector<PackRecord> records;
   records.push_back(support::plain_record(RecordType::kOpaque, "four", support::pattern(kSixteen / 4, 45)));
   records.push_back(support::plain_record(RecordType::kOpaque, "sixteen", support::pattern(kSixteen, 46)));
+  const Bytes one_more = support::pattern(kSixteen / 4 + 1, 47);
+  records.push_back(support::plain_record(RecordType::kOpaque, "one more", one_more));
   const std::string path = folder_.file("exact.fatctx");
   PackOptions options;
   options.sharing = Sharing::kOff;
@@ -318,6 +321,9 @@ TEST_F(ReadRecord, FourMebibytesAreReadInPiecesAndSixteenDirectly) {
   const Container container = Container::open(path, {.verify = VerifyPolicy::kNone}).value();
   Bytes four(kSixteen / 4);
   EXPECT_EQ(read_record(container, container.find("four").value().id, four).value().threads, 2U);
+  Bytes last(one_more.size());
+  EXPECT_EQ(read_record(container, container.find("one more").value().id, last).value().threads, 3U);
+  EXPECT_TRUE(last == one_more);
 
   const MappedContainer& mapped = *mapped_of(container);
   const RecordInfo& sixteen = *mapped.find("sixteen").value();
@@ -341,6 +347,17 @@ TEST_F(ReadRecord, IsWorkThatALimitCounts) {
     EXPECT_TRUE(fails_with(read_into(mapped, record, out, {}, record.size_bytes - 1), ErrorCode::kLimitExceeded))
         << name;
     EXPECT_TRUE(is_ok(read_into(mapped, record, out, {}, 2 * record.size_bytes))) << name;
+  }
+}
+
+TEST_F(ReadRecord, CountsItsBytesForWhoWatches) {
+  for (const char* name : {"large", "small"}) {
+    const std::atomic<bool> stop = false;
+    std::atomic<std::uint64_t> done = 0;
+    const StepWatch watch(stop, done);
+    Bytes out(record(name).size_bytes);
+    ASSERT_TRUE(is_ok(read(name, out)));
+    EXPECT_EQ(done, out.size()) << name;
   }
 }
 
