@@ -71,9 +71,11 @@ std::vector<Way> keeping_ways() {
        [&files](const std::string& path) -> Result<std::string> {
          const std::string copy = path + ".to_sign";
          std::filesystem::copy_file(files.ordinary, copy, std::filesystem::copy_options::overwrite_existing);
+         std::filesystem::permissions(copy, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
          FATCTX_ASSIGN(const SignReport report, sign_container(copy, files.keys.secret_path, copy));
          FATCTX_ASSIGN(const std::string digest, digest_of_file(copy));
-         return std::to_string(report.generation) + " " + digest;
+         const auto mode = static_cast<unsigned>(std::filesystem::status(copy).permissions());
+         return std::to_string(report.generation) + " " + std::to_string(mode) + " " + digest;
        },
        25},
       {"open with a key",

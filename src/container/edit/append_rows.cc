@@ -40,7 +40,7 @@ class Merger {
     rows_.generations.push_back(old_generation());
     rows_.generation = header_.generation + 1;
     for (SegmentRow& segment : added.segments) segment.generation = rows_.generation;
-    bury_unused();
+    bury_unused(added.segments.size());
     place_dead(first_byte);
     const std::size_t before = rows_.segments.size();  // includes DEAD ones; all come before the new ones
     for (const SegmentRow& segment : added.segments) rows_.segments.push_back(segment);
@@ -91,13 +91,11 @@ class Merger {
     return entry;
   }
 
-  // Marks segments of the file that nothing uses as DEAD.
-  void bury_unused() {
-    std::vector<bool> used(rows_.segments.size());
+  // Marks segments of the file that nothing uses as DEAD. `added`: the number of new ones, which rows use as well.
+  void bury_unused(std::size_t added) {
+    std::vector<bool> used(rows_.segments.size() + added);
     for (const RecordRow& record : rows_.records) {
-      for (const SliceEntry& slice : record.slices) {
-        if (slice.segment < used.size()) used[slice.segment] = true;
-      }
+      for (const SliceEntry& slice : record.slices) used[slice.segment] = true;
     }
     for (std::size_t i = 0; i < rows_.segments.size(); ++i) {
       if (!used[i] || !holds_payload(rows_.segments[i])) continue;

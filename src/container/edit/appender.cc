@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <new>
 #include <optional>
@@ -166,8 +167,8 @@ struct Appender::Impl {
     }
     start.first_id = highest_id + 1;
     start.find_in_file = [this, &gone, &progress](Plan& plan) -> Status {
-      std::vector<bool> left_out = gone;
-      for (std::size_t i = 0; i < left_out.size(); ++i) left_out[i] = left_out[i] || plan.present_alone[i];
+      std::vector<bool> left_out = plan.present_alone;
+      std::transform(gone.begin(), gone.end(), left_out.begin(), left_out.begin(), std::logical_or<>());
       FATCTX_TRY(find_present_bytes(plan, *file, opened.toc, left_out));
       if (options.sharing.value_or(sharing_of(opened.toc, left_out)) != Sharing::kBytes) return Done{};
       return find_present_runs(plan, *file, opened.toc, left_out, pack_options(), progress);

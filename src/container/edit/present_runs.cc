@@ -14,7 +14,7 @@ Result<bool> intact(const mapping::OsFile& file, const Toc& toc, const Segment& 
                     const std::atomic<bool>* cancel, WorkProgress& progress) {
   const auto leaves = read_leaves(file, toc, segment, LeafHash::kXxh3);
   if (!leaves.ok()) return false;
-  const LeafRange all{0, (segment.size + kLeafSize - 1) / kLeafSize};
+  const LeafRange all{0, segment.leaf_count()};
   const auto after = [&](std::uint64_t) -> Status {
     if (cancel != nullptr && cancel->load()) return Error{ErrorCode::kCancelled, "it was cancelled"};
     return progress.go_on();

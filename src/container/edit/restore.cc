@@ -86,19 +86,12 @@ template <typename Hash>
 Result<std::pair<std::vector<std::byte>, Hash>> leaves_from_payload(const mapping::OsFile& file,
                                                                     const Segment& segment) {
   LeafRangeBuilder<Hash> range(segment.leaf_count());
-  std::vector<std::byte> bytes;
-  const auto take = [&] {
-    const std::vector<std::byte> more = range.take();
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
   FATCTX_TRY(walk_leaves(file, segment, {}, {0, segment.leaf_count()}, [&](std::uint64_t, ByteView leaf, bool) {
     range.add(leaf_hash<Hash>(leaf));
-    take();
     return Status(Done{});
   }));
   const Hash root = range.finish();
-  take();
-  return std::pair(std::move(bytes), root);
+  return std::pair(range.take(), root);
 }
 
 // Restores the leaf hashes of one algorithm. Returns nothing if they are good. Also returns nothing if the table does

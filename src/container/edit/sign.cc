@@ -176,9 +176,8 @@ class Signer {
       SegmentRow& row = rows_.segments[i];
       FATCTX_ASSIGN(const Leaves leaves, owned(read_leaves(source_, toc_, segment, LeafHash::kXxh3), copied_[i], {}));
       FATCTX_ASSIGN(const std::vector<DiskSha256> sha256_of, copy(copied_[i], row.offset, leaves));
-      FATCTX_ASSIGN(const Hash128 root,
-                    put_leaves<Hash128>(leaves.xxh3, row.leaves_segment, row.first_leaf, xxh3_leaves));
-      row.leaves_hash = root.bytes;
+      // The row has the hash of these already.
+      FATCTX_TRY(put_leaves<Hash128>(leaves.xxh3, row.leaves_segment, row.first_leaf, xxh3_leaves));
       FATCTX_ASSIGN(row.digest.leaves_sha256,
                     put_leaves<DiskSha256>(sha256_of, row.digest.leaves_segment, row.digest.first_leaf, sha256_leaves));
     }
@@ -206,7 +205,6 @@ class Signer {
     const Segment& segment = toc_.segments[index];
     std::vector<DiskSha256> hashes;
     hashes.reserve(static_cast<std::size_t>(segment.leaf_count()));
-    buffer_.clear();
     const auto flush = [&]() -> Status {
       FATCTX_TRY(file_.write_at(to, buffer_));
       to += buffer_.size();
@@ -247,9 +245,7 @@ class Signer {
   // Hashes the records as read from the copy, so that the signature covers exactly the bytes that its readers get.
   Status hash_records() {
     FATCTX_ASSIGN(std::vector<std::byte> bytes, toc_bytes(rows_));
-    Header unsigned_header = header_;
-    unsigned_header.sealed = false;
-    FATCTX_ASSIGN(const Toc copy, parse_toc(std::move(bytes), unsigned_header, 0));
+    FATCTX_ASSIGN(const Toc copy, parse_toc(std::move(bytes), header_, 0));
     const WorkBudget budget(copy, max_made_bytes_);
     for (std::size_t i = 0; i < copy.records.size(); ++i) {
       const RecordInfo& record = copy.records[i];

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -197,6 +198,53 @@ TEST(AppendEdges, InputsThatSharePiecesAreNotKeptOpen) {
   ASSERT_TRUE(is_ok(done.report));
   EXPECT_EQ(done.report.value().shared_bytes, 4 * kLeafSize);
   EXPECT_EQ(most, descriptors);
+}
+
+// Warnings tell of the file's records as they are called there, and only of those of the same target.
+TEST(AppendEdges, NewRecordsAreComparedWithThoseOfTheFile) {
+  const auto record = [](const std::string& name, const std::string& arch, const std::string& graph) {
+    PackRecord made = support::binary_record(name, arch, support::pattern(500, static_cast<std::uint32_t>(arch[1])));
+    made.description.graphs = {{graph, {}, {}}};
+    return made;
+  };
+  const Bytes before = support::packed_bytes({record("old", "v73", "decode")});
+  for (const std::string& of : {"", "group", "unit"}) {
+    PackRecord added = record("new", "v75", "prefill");
+    if (of == "group") added.key.group = "other";
+    if (of == "unit") added.key.unit = "other";
+
+    const Appended done = append(before, {std::move(added)});
+
+    ASSERT_TRUE(is_ok(done.report));
+    const std::vector<std::string>& warnings = done.report.value().warnings;
+    if (of.empty()) {
+      ASSERT_EQ(warnings.size(), 1U);
+      EXPECT_EQ(warnings[0].find("group \"model\", unit \"main\": the graphs of \"new\" are not those of \"old\": "),
+                0U)
+          << warnings[0];
+    } else {
+      EXPECT_TRUE(warnings.empty()) << of << ": " << warnings[0];
+    }
+  }
+}
+
+TEST(AppendEdges, WhetherTheNameStayedIsUnknownIfItCannotBeLookedUp) {
+  const support::TempDir folder;
+  const std::string room = folder.file("room");
+  const std::string path = room + "/m.fatctx";
+  std::filesystem::create_directory(room);
+  support::write_file(path, support::unsealed_sample());
+  Appender appender = Appender::open(path).value();
+  ASSERT_TRUE(is_ok(appender.add(support::binary_record("new", "v75", support::pattern(10, 1)))));
+  std::filesystem::rename(room, folder.file("moved"));
+  std::filesystem::create_symlink(room, room);
+
+  const auto report = appender.commit();
+
+  ASSERT_TRUE(support::fails_with(report, ErrorCode::kCommitUnknown));
+  EXPECT_NE(report.error().message.find("the new generation is written, and nobody knows"), std::string::npos)
+      << report.error().message;
+  EXPECT_EQ(Opened(support::read_file(folder.file("moved/m.fatctx"))).toc.header.generation, 2U);
 }
 
 }  // namespace append_edges_test

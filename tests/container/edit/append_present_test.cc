@@ -2,6 +2,8 @@
 // pieces of one new record by another.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +13,9 @@
 #include "container/read/stored_rows.h"
 #include "fatctx/signature.h"
 #include "support/appended.h"
+#include "support/hostile_file.h"
 #include "support/result_matchers.h"
+#include "support/signed_file.h"
 
 namespace fatctx::container {
 namespace append_present_test {
@@ -84,6 +88,99 @@ TEST(AppendPresent, ARecipeIsFoundAsItIsStored) {
   EXPECT_EQ(done.report.value().shared_bytes, wanted.size());
   EXPECT_TRUE(Opened(done.bytes).record("three").recipe);
   expect_same_storage(done.bytes, recipe, "three");
+}
+
+TEST(AppendPresent, ARecipeWithACompressedProgramIsFoundAsItIsStored) {
+  const Bytes a = support::pattern(150'000, 31);
+  const Bytes b = support::pattern(150'000, 32);
+  const Bytes one = joined({support::pattern(100'000, 30), a, b});
+  const Bytes two = joined({joined(std::vector<Bytes>(20, support::pattern(100, 33))), b, a});
+  PackOptions options;
+  options.sharing = Sharing::kBytes;
+  const Bytes before = support::packed_bytes(
+      {support::binary_record("one", "v73", one), support::binary_record("two", "v75", two)}, options);
+  ASSERT_TRUE(Opened(before).record("two").recipe);
+  ASSERT_EQ(row_of(Opened(before), "two").codec, kCodecLz4Frame);
+
+  const Appended done = append(before, {support::binary_record("three", "v79", two)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_TRUE(Opened(done.bytes).record("three").recipe);
+  expect_same_storage(done.bytes, "two", "three");
+}
+
+TEST(AppendPresent, ARecordWithTheHashOfAnotherIsNotTakenForIt) {
+  Bytes old = support::pattern(3 * kLeafSize, 6);
+  support::make_forgeable(old);
+  Bytes forged = old;
+  support::forge(forged);
+  ASSERT_EQ(hash128(forged), hash128(old));
+
+  const Appended done = append(support::packed_bytes({support::binary_record("old", "v73", old)}),
+                               {support::binary_record("new", "v75", forged)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.bytes_of("old").value(), old);
+  EXPECT_EQ(opened.bytes_of("new").value(), forged);
+  EXPECT_EQ(done.report.value().shared_bytes, 2 * kLeafSize);
+}
+
+// The last leaf of a segment is short. If its hash lies, the padding behind it would make it whole.
+TEST(AppendPresent, NothingBehindASegmentIsShared) {
+  const Bytes tail = support::pattern(900, 8);
+  const Bytes padding(kLeafSize - tail.size());
+  const Bytes whole = joined({tail, padding, support::pattern(500, 9)});
+  support::HostileFile file(
+      support::packed_bytes({support::binary_record("old", "v73", joined({support::pattern(kLeafSize, 7), tail}))}));
+  for (SegmentEntry& segment : file.segments) {
+    if (segment.kind != static_cast<std::uint16_t>(SegmentKind::kPayload)) continue;
+    SegmentEntry& leaves = file.segments.at(segment.leaves_segment);
+    file.in_payload = [&segment, &leaves, &whole](Bytes& bytes) {
+      const auto hashes = std::span(bytes).subspan(static_cast<std::size_t>(leaves.offset), 2 * sizeof(DiskHash));
+      const Hash128 lie = hash128(ByteView(whole).first(kLeafSize));
+      std::memcpy(hashes.data() + sizeof(DiskHash), &lie, sizeof lie);
+      segment.leaves_hash = hash128(hashes).bytes;
+      leaves.leaves_hash = segment.leaves_hash;
+    };
+  }
+  ASSERT_TRUE(file.in_payload);
+
+  const Appended done = append(file.bytes(), {support::binary_record("new", "v75", whole)});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(Opened(done.bytes).bytes_of("new").value(), whole);
+  EXPECT_EQ(done.report.value().shared_bytes, 0U);
+}
+
+TEST(AppendPresent, ARunOfLeavesGoesOnToTheLastOneOfItsSegment) {
+  const Bytes a = support::pattern(kLeafSize, 1);
+  const Bytes c = support::pattern(kLeafSize, 2);
+  PackOptions options;
+  options.sharing = Sharing::kOff;
+  const Bytes before = support::packed_bytes({support::binary_record("old", "v73", joined({c, a, c}))}, options);
+
+  const Appended done = append(before, {support::binary_record("new", "v75", joined({a, c}))});
+
+  ASSERT_TRUE(is_ok(done.report));
+  EXPECT_EQ(Opened(done.bytes).record("new").slice_count, 1U);
+  EXPECT_EQ(Opened(done.bytes).record("new").file_offset, Opened(before).record("old").file_offset + kLeafSize);
+}
+
+TEST(AppendPresent, TheLeavesOfPackedRecordsStay) {
+  std::vector<PackRecord> records;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    records.push_back(support::plain_record(RecordType::kOpaque, std::to_string(i), support::pattern(20'000, i + 1)));
+  }
+  const Bytes before = support::packed_bytes(std::move(records));
+  ASSERT_EQ(Opened(before).toc.toc.segments.size(), 2U) << "packed, leaves";
+
+  const Appended done = append(before, {support::plain_record(RecordType::kOpaque, "new", support::pattern(90, 9))});
+
+  ASSERT_TRUE(is_ok(done.report));
+  const Opened opened(done.bytes);
+  EXPECT_EQ(opened.bytes_of("3").value(), support::pattern(20'000, 4));
+  EXPECT_TRUE(verify_container(opened.file, {}).value().findings.empty());
 }
 
 TEST(AppendPresent, ARecordOfASignedFileKeepsItsSha256) {

@@ -240,6 +240,8 @@ TEST_F(Rewrite, WeightsStayAsLongAsABinaryRefersToThem) {
   const auto only = rewrite_container(in_, out_, {.keep = std::vector{id_of(before, "weights")}});
   ASSERT_TRUE(is_ok(only));
   EXPECT_EQ(only.value().unused, std::vector<std::string>{"weights"});
+  EXPECT_EQ(only.value().removed,
+            (std::vector<std::string>{"cpu-aarch64", "cpu-x86-64-v2", "cpu-x86-64-v3", "cpu-x86-64-v4"}));
   EXPECT_EQ(names_of(Opened(read_file(out_))), (std::vector<std::string>{"weights", "weights.tensors", "description"}));
   EXPECT_TRUE(fails_with(rewrite_container(in_, folder_.file("x"), {.keep = std::vector{99U}}), ErrorCode::kNotFound));
 }
@@ -521,7 +523,9 @@ TEST_F(Merge, WhatTheFilesSayOfTheModelIsJoinedAndWhatCannotBeIsTold) {
   pack_as("b", {support::binary_record("y", "v3", support::pattern(700, 2))}, second);
   const auto report = merge({"a", "b"}, "out");
   ASSERT_TRUE(is_ok(report));
-  EXPECT_EQ(report.value().pack.warnings.size(), 2U) << "the name, and one option";
+  ASSERT_EQ(report.value().pack.warnings.size(), 2U) << "the name, and one option";
+  EXPECT_EQ(report.value().pack.warnings[0],
+            folder_.file("b") + ": its model is called \"second\", the new file's \"first\"");
   const auto named = merge({"a", "b"}, "named", {.model_name = "both", .seal = true});
   ASSERT_TRUE(is_ok(named));
   EXPECT_TRUE(Opened(read_file(folder_.file("named"))).toc.header.sealed);

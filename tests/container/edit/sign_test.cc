@@ -3,12 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "container/check/verify.h"
 #include "container/read/opened_file.h"
+#include "container/read/stored_rows.h"
+#include "container/write/header_build.h"
+#include "container/write/toc_rows.h"
 #include "support/appended.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -156,6 +162,101 @@ TEST(Sign, ARequestToStopIsMetAtOnce) {
     EXPECT_TRUE(fails_with(made, ErrorCode::kCancelled));
     EXPECT_EQ(calls, last);
   }
+}
+
+TEST(Sign, ProgressEndsAtTheBytesThatWereAnnounced) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const Bytes plain = support::unsealed_sample();
+  support::write_file(folder.file("m"), plain);
+  const Opened opened(plain);
+  std::uint64_t expected = 0;
+  for (const Segment& segment : opened.toc.toc.segments) expected += segment.holds_payload() ? segment.size : 0;
+  for (const RecordInfo& record : opened.toc.toc.records) expected += record.size_bytes;
+  std::uint64_t before = 0;
+  const auto look = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_EQ(total, expected);
+    EXPECT_GT(done, before);
+    EXPECT_LE(done - before, kLeafSize);
+    before = done;
+  };
+
+  ASSERT_TRUE(is_ok(sign_container(folder.file("m"), keys.secret_path, folder.file("out"), {.progress = look})));
+
+  EXPECT_EQ(before, expected);
+}
+
+// The bytes are copied in units of 4 MiB, and the last one is short.
+TEST(Sign, ALargeRecordIsCopiedAsItIs) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const Bytes large = support::pattern((std::size_t{4} << 20) + kLeafSize + 9, 1);
+  ASSERT_TRUE(is_ok(support::pack({support::binary_record("large", "v73", large)}, folder.file("m"))));
+
+  ASSERT_TRUE(is_ok(sign_container(folder.file("m"), keys.secret_path, folder.file("out"))));
+
+  const Opened opened(support::read_file(folder.file("out")));
+  EXPECT_TRUE(opened.bytes_of("large").value() == large);
+}
+
+// Each generation has leaf hashes of its own. Those of the copy are in one place, one after another.
+TEST(Sign, RecordsOfSeveralGenerationsComeOutWhole) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  const Bytes first = support::pattern(3 * kLeafSize + 5, 1);
+  const Bytes second = support::pattern(2 * kLeafSize + 7, 2);
+  Bytes plain = support::packed_bytes({support::binary_record("first", "v73", first)});
+  plain = support::append(std::move(plain), {support::binary_record("second", "v75", second)}).bytes;
+  support::write_file(folder.file("m"), plain);
+
+  ASSERT_TRUE(is_ok(sign_container(folder.file("m"), keys.secret_path, folder.file("out"))));
+
+  const Opened opened(support::read_file(folder.file("out")));
+  EXPECT_EQ(opened.bytes_of("first").value(), first);
+  EXPECT_EQ(opened.bytes_of("second").value(), second);
+  EXPECT_TRUE(verify_container(opened.file, {}).value().findings.empty());
+}
+
+// Another writer may have promised more than the segment does, since the record happened to be at such a place.
+TEST(Sign, ARecordPromisesNoMoreThanItsNewPlaceKeeps) {
+  const support::TempDir folder;
+  const KeyFiles keys = make_keys(folder.file("key")).value();
+  Bytes plain = support::packed_bytes({support::binary_record("first", "v73", support::pattern(2 * kLeafSize, 1))});
+  plain = support::append(std::move(plain), {support::binary_record("second", "v75", support::pattern(kLeafSize, 2))})
+              .bytes;
+  const Opened before(plain);
+  const Toc& toc = before.toc.toc;
+  const auto at = static_cast<unsigned>(std::countr_zero(before.record("second").file_offset));
+  TocRows rows = rows_of(toc);
+  rows.records[toc.index_of(before.record("second"))].entry.alignment_log2 = static_cast<std::uint8_t>(at);
+  const Bytes table = toc_bytes(rows).value();
+  const Header& header = before.toc.header;
+  GenerationFacts facts;
+  facts.generation = header.generation;
+  facts.committed_end = header.committed_end;
+  facts.toc_offset = header.toc_offset;
+  facts.toc_size = header.toc_size;
+  facts.toc_head_size = header.toc_head_size;
+  facts.toc_hash = hash128(head_of(table));
+  facts.previous_toc_hash = toc.generations.back().toc_hash;
+  for (const std::uint64_t offset : header.toc_offset) {
+    std::copy(table.begin(), table.end(), plain.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  for (const std::size_t mirror : {0U, 2U}) {
+    const auto index = static_cast<std::uint8_t>(header.pair + mirror);
+    const HeaderSector sector = slot_sector(index, header.uuid, facts);
+    std::copy(sector.begin(), sector.end(), plain.begin() + static_cast<std::ptrdiff_t>(header.form().slots[index]));
+  }
+  support::write_file(folder.file("m"), plain);
+  ASSERT_EQ(Opened(plain).record("second").file_offset % (std::uint64_t{1} << at), 0U);
+
+  ASSERT_TRUE(is_ok(sign_container(folder.file("m"), keys.secret_path, folder.file("out"))));
+
+  const Opened after(support::read_file(folder.file("out")));
+  const std::uint64_t place = after.record("second").file_offset;
+  ASSERT_NE(place % (std::uint64_t{1} << at), 0U) << "the test needs a place with less";
+  const std::size_t row = after.toc.toc.index_of(after.record("second"));
+  EXPECT_EQ(StoredRows(after.toc.toc).record(row).alignment_log2, std::countr_zero(place));
 }
 
 // Editors on Windows end a line so.
