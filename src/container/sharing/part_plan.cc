@@ -155,7 +155,6 @@ class PartPlanner {
         family_(records.size()) {
     plan_.records.resize(records.size());
     stores_.sizes.resize(records.size());
-    stores_.places = settings.places;
     store_bytes_.resize(records.size());
     std::iota(family_.begin(), family_.end(), std::size_t{0});
   }

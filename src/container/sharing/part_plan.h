@@ -43,13 +43,13 @@ struct PartSettings {
   std::uint64_t min_saving_divisor = 64;      // a record stays whole if the saving is below its size divided by this
   std::uint64_t min_base_saving_divisor = 2;  // the same for one that has matches only within itself
   std::uint32_t max_sources = 64;             // of one recipe
-  std::vector<std::uint32_t> places = {};     // for each store, the position of its segment in the file
   unsigned threads = 1;                       // at least 1; changes nothing but the time
   PartHash hash = {};                         // tests cause collisions here
 };
 
 struct PartPlan {
-  // In the order of the inputs. A store is the index of an input: the bytes that it stores itself.
+  // In the order of the inputs, which must be that of their segments in the file. A store is the index of an input: the
+  // bytes that it stores itself.
   std::vector<ByteRecord> records;
   // Records that recipes connect, in the order of work. Each family has at least one recipe.
   std::vector<std::vector<std::size_t>> families;

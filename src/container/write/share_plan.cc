@@ -69,12 +69,11 @@ class Finder {
     return rows;
   }
 
-  // Returns how many sources each of these may have; there is room for one more slice of each.
+  // Returns how many sources each of these may have; there is room for one more slice of each. Requires: at least one.
   [[nodiscard]] std::uint32_t most_sources(const std::vector<std::size_t>& looked_at, std::uint32_t wished) const {
     std::uint64_t rows = 0;
     for (const std::size_t index : looked_at) rows += rows_[index];
-    if (rows == 0) return wished;
-    const std::uint64_t most = (kMaxSlices - rows_without(looked_at)) / rows;  // at least 15: at most 4,096 records
+    const std::uint64_t most = (kMaxSlices - rows_without(looked_at)) / rows;  // at least 4: kMaxRecords is a quarter
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(wished, most - 1));
   }
 
@@ -117,7 +116,6 @@ class Finder {
       if (plan_.records[i].stored_as == i && may_become_recipe(plan_.records[i])) all.push_back(i);
     }
     settings.max_sources = most_sources(all, settings.max_sources);
-    settings.places.assign(with_parts_.begin(), with_parts_.end());
     begin_pass(with_parts_);
     FATCTX_ASSIGN(parts_, sharing::plan_parts(inputs, settings));
     return !parts_.families.empty();
@@ -149,16 +147,14 @@ class Finder {
     return chosen;
   }
 
-  // Resets the records to their state before the search, except that selected families get the result for their parts.
+  // Forgets what the search has found, except that selected families get the result for their parts. The next search
+  // sets again how the others are stored, and in which order.
   void forget_runs() {
     order_ = 0;
     for (PlannedRecord& planned : plan_.records) {
       planned.slices.clear();
-      planned.own.clear();
-      planned.own_bytes = 0;
       planned.shifted_bytes = 0;
       planned.reordered_bytes = 0;
-      planned.sharing_order = 0;
       planned.recipe.reset();
     }
     for (const std::vector<std::size_t>& family : parts_.families) {
@@ -178,11 +174,11 @@ class Finder {
   // Returns the decided stores, which the search may use and must not change; their records in the order of the file.
   std::vector<std::size_t> fixed_stores() {
     std::vector<std::size_t> indexes;
-    fixed_bytes_.clear();
-    for (std::size_t i = 0; i < plan_.records.size(); ++i) {
-      if (!fixed_[i] || plan_.records[i].own_bytes == 0) continue;
-      indexes.push_back(i);
-      fixed_bytes_.emplace_back(plan_.records[i].input, plan_.records[i].own);
+    for (const std::size_t index : with_parts_) {
+      const PlannedRecord& planned = plan_.records[index];
+      if (!fixed_[index] || planned.own_bytes == 0) continue;
+      indexes.push_back(index);
+      fixed_bytes_.emplace_back(planned.input, planned.own);
     }
     return indexes;
   }
@@ -259,7 +255,7 @@ class Finder {
   const PackOptions& options_;
   WorkProgress& progress_;
   std::vector<std::uint32_t> rows_;      // how many records have the bytes of this one
-  std::vector<std::size_t> with_parts_;  // records that were searched for equal parts
+  std::vector<std::size_t> with_parts_;  // records that were searched for equal parts, ascending
   sharing::PartPlan parts_;
   std::vector<bool> fixed_;  // decided by parts
   std::deque<sharing::OwnBytes> fixed_bytes_;

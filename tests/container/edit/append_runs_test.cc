@@ -120,6 +120,39 @@ TEST(AppendRuns, SavingASixtyFourthOfTheRecordIsEnough) {
   EXPECT_EQ(least, kSize / 64);
 }
 
+TEST(AppendRuns, ASixtyFourthOfAllNewRecordsMustBeSaved) {
+  const Bytes before = packed(Sharing::kBytes);
+  const Bytes all = blocks("abcdefgh", 0, 0);
+  Bytes next = support::pattern(250'000, 79);
+  next.insert(next.end(), all.begin() + 1'001, all.begin() + 7'001);
+  for (const bool more : {false, true}) {
+    std::vector<PackRecord> records = {support::binary_record("three", "v75", next)};
+    if (more) records.push_back(support::binary_record("four", "v79", support::pattern(300'000, 80)));
+    const Appended done = append(before, std::move(records));
+    ASSERT_TRUE(is_ok(done.report));
+    EXPECT_EQ(Opened(done.bytes).record("three").recipe, !more);
+  }
+}
+
+// The new record has the bytes of another one 4 KiB further on: that is a granule or it is none.
+TEST(AppendRuns, WhatCanBeMappedFollowsTheGranuleOfTheFile) {
+  const Bytes old = blocks("abcd", 0, 0);
+  Bytes next = support::pattern(4'096, 81);
+  next.insert(next.end(), old.begin(), old.end());
+  for (const std::uint8_t granule_log2 : {std::uint8_t{12}, std::uint8_t{16}}) {
+    PackOptions packing;
+    packing.granule_log2 = granule_log2;
+    AppendOptions options;
+    options.sharing = Sharing::kBytes;
+    const Appended done = append(support::packed_bytes({support::binary_record("one", "v68", old)}, packing),
+                                 {support::binary_record("three", "v75", next)}, options);
+    ASSERT_TRUE(is_ok(done.report));
+    const PackedRecordReport& report = done.report.value().records[0];
+    EXPECT_NE(report.recipe_steps, 0U);
+    EXPECT_EQ(report.mappable_bytes > 3 * kBlock, granule_log2 == 12) << report.mappable_bytes;
+  }
+}
+
 TEST(AppendRuns, ManyGenerationsStayReadableAndSmall) {
   Bytes file = packed(Sharing::kBytes);
   const std::size_t size = file.size();

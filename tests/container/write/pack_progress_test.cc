@@ -71,9 +71,34 @@ TEST(PackProgress, EveryPassIsReportedToItsEnd) {
   // Hashes of records of equal size, the search, the copy, the comparison with the inputs, SHA-256.
   ASSERT_EQ(passes.all.size(), 5U);
   for (const Pass& pass : passes.all) EXPECT_EQ(pass.done, pass.total);
+  EXPECT_EQ(passes.all[0].total, all) << "of records of equal size";
   EXPECT_EQ(passes.all[1].total, all);
   EXPECT_LT(passes.all[2].total, all - 4 * kMiB) << "only what is stored is copied";
   EXPECT_GT(passes.all[4].total, all) << "segments and records";
+}
+
+// Records with ranges are searched for these, all for pages, and then those that have no ranges once more.
+TEST(PackProgress, EachSearchIsAPass) {
+  const support::TempDir folder;
+  Passes passes;
+  PackOptions options;
+  options.threads = 1;
+  options.progress = passes.callback();
+  Packer packer(options);
+  const std::size_t sizes[] = {200'000, 190'000, 100'000};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Bytes bytes = support::pattern(sizes[i] - 90'000, 20 + i);
+    const Bytes common = support::pattern(90'000, 7);
+    bytes.insert(bytes.end(), common.begin(), common.end());
+    PackRecord record = support::plain_record(RecordType::kOpaque, "r" + std::to_string(i), std::move(bytes));
+    if (i != 2) record.ranges = {{"common", sizes[i] - 90'000, 90'000}};
+    ASSERT_TRUE(support::is_ok(packer.add(std::move(record))));
+  }
+  ASSERT_TRUE(support::is_ok(packer.publish(folder.file("m.fatctx"))));
+  ASSERT_GE(passes.all.size(), 3U);
+  EXPECT_EQ(passes.all[0].total, 390'000U);
+  EXPECT_EQ(passes.all[1].total, 490'000U);
+  EXPECT_EQ(passes.all[2].total, 100'000U);
 }
 
 TEST(PackProgress, AnAppendReportsItsPassesToo) {
@@ -85,13 +110,16 @@ TEST(PackProgress, AnAppendReportsItsPassesToo) {
   }
   Passes passes;
   AppendOptions options;
+  options.sharing = Sharing::kBytes;
   options.progress = passes.callback();
   auto appender = Appender::open(folder.file("m.fatctx"), options);
   ASSERT_TRUE(support::is_ok(appender));
   PackRecord record = support::plain_record(RecordType::kOpaque, "new", support::pattern(2 * kMiB, 5));
   ASSERT_TRUE(support::is_ok(appender.value().add(std::move(record))));
   ASSERT_TRUE(support::is_ok(appender.value().commit()));
-  ASSERT_FALSE(passes.all.empty());
+  ASSERT_EQ(passes.all.size(), 3U);
+  EXPECT_GE(passes.all[0].total, 2 * kMiB) << "the search for leaves of the file";
+  EXPECT_EQ(passes.all[1].total, 2 * kMiB) << "the search at any offset";
   EXPECT_EQ(passes.all.back().done, passes.all.back().total);
   EXPECT_GE(passes.all.back().total, 2 * kMiB);  // and the new description
 }

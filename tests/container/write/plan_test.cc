@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/format/metadata_codec.h"
 #include "container/read/opened_file.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
@@ -155,6 +156,96 @@ TEST(Plan, AnOpaqueRecordOfOneLeafLiesAmongTheSmallOnes) {
     ASSERT_EQ(plan.records.size(), 2U);
     const PlannedRecord& opaque = plan.records[1];
     EXPECT_EQ(plan.segments[opaque.slices[0].segment].kind == SegmentKind::kPacked, among_small) << size;
+  }
+}
+
+// Small files have one mebibyte of payload at most; the packed segment with the description takes one unit of it.
+TEST(Plan, AFileOfOneMebibyteIsSmallAndALargerOneIsNot) {
+  constexpr std::uint64_t kUnit = std::uint64_t{1} << kSmallExtentLog2;
+  constexpr std::uint64_t kMost = (std::uint64_t{1} << 20) - kUnit;
+  EXPECT_EQ(planned({sized("m", kMost)}).value().extent_log2, kSmallExtentLog2);
+  EXPECT_EQ(planned({sized("m", kMost + 1)}).value().extent_log2, kExtentLog2);
+}
+
+// Zeros that know whether they were read after they were closed last.
+class Closing final : public ByteSource {
+ public:
+  [[nodiscard]] std::string name() const override { return "closing"; }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept override { return 9'000; }
+  [[nodiscard]] Status read_at(std::uint64_t, std::span<std::byte> out) const override {
+    open_ = true;
+    std::fill(out.begin(), out.end(), std::byte{0});
+    return Done{};
+  }
+  void close() const noexcept override { open_ = false; }
+  [[nodiscard]] bool is_open() const noexcept { return open_; }
+
+ private:
+  mutable bool open_ = false;
+};
+
+// There may be more inputs than a process may have descriptors.
+TEST(Plan, AnInputIsClosedWhenItsFrameIsMeasured) {
+  const auto source = std::make_shared<const Closing>();
+  PackRecord record = with_variant(support::plain_record(RecordType::kSourceModel, "m", {}));
+  record.source.source = source;
+  record.codec = Codec::kLz4;
+  const auto plan = planned({std::move(record)});
+  ASSERT_TRUE(is_ok(plan));
+  EXPECT_EQ(plan.value().records[0].codec, Codec::kLz4) << "it was read";
+  EXPECT_FALSE(source->is_open());
+}
+
+TEST(Plan, KeepsNoNamesOfRanges) {
+  PackRecord record = with_variant(support::plain_record(RecordType::kSourceModel, "m", support::pattern(100, 1)));
+  record.ranges = {{"a", 0, 40}, {"b", 50, 50}};
+  const auto plan = planned({std::move(record)});
+  ASSERT_TRUE(is_ok(plan));
+  EXPECT_EQ(plan.value().records[0].parts.size(), 2U);
+  EXPECT_TRUE(plan.value().records[0].record.ranges.empty());
+}
+
+TEST(Plan, TheKeyOfARecordHasEveryWordOfIt) {
+  PackRecord record = support::binary_record("binary", "v75", {});
+  record.key = {.group = "group",
+                .unit = "unit",
+                .backend = "htp",
+                .qnn_soc = 57,
+                .part = "SM8650",
+                .arch = "v75",
+                .features = {"fp16", "dual", "fp16"},
+                .vtcm_mb = 8,
+                .sdk = {2, 31, 5, 250'130},
+                .variant = "variant",
+                .api = {2, 7, 1, 4},
+                .blob = {3, 2, 9, 6},
+                .generic = true};
+  const std::string features = canonical_features(record.key.features);
+  const SelectionKey key = key_of(record, features);
+  EXPECT_EQ(target_text(key), "htp SM8650 soc 57 v75+dual+fp16 vtcm 8 sdk 2.31.5.250130 variant generic");
+  EXPECT_EQ(key.type, RecordType::kContextBinary);
+  EXPECT_EQ(key.group, "group");
+  EXPECT_EQ(key.unit, "unit");
+  EXPECT_EQ(key.api, (Version{2, 7, 1, 4}));
+  EXPECT_EQ(key.blob, (Version{3, 2, 9, 6}));
+}
+
+// The description lies among the others by its type, and says something about those in front of it and behind it.
+TEST(Plan, ADescriptionNamesTheRecordsThatItIsAbout) {
+  std::vector<PackRecord> records = {support::binary_record("b", "v73", support::pattern(300, 1)),
+                                     support::binary_record("c", "v75", support::pattern(300, 2)),
+                                     support::plain_record(RecordType::kOpaque, "x", support::pattern(300, 3)),
+                                     support::plain_record(RecordType::kOpaque, "y", support::pattern(300, 4))};
+  for (PackRecord& record : records) record.description.producer = "maker of " + record.name;
+  const Opened opened(support::packed_bytes(std::move(records)));
+  const Bytes bytes = opened.bytes_of("description").value();
+  const auto description = decode_description(bytes);
+  ASSERT_TRUE(is_ok(description));
+  ASSERT_EQ(description.value().records.size(), 4U);
+  for (const RecordDescription& said : description.value().records) {
+    const RecordInfo* record = opened.toc.toc.find(said.record_id);
+    ASSERT_NE(record, nullptr) << said.producer;
+    EXPECT_EQ(said.producer, "maker of " + std::string(record->name));
   }
 }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,6 +152,112 @@ TEST(Ranges, ThatCostASixtyFourthMoreAreTakenInsteadOfRuns) {
     at_the_border = at_the_border || by_ranges == by_runs + 2 * kSize / 64;
   }
   EXPECT_TRUE(at_the_border);
+}
+
+PackReport packed_by(Sharing sharing, std::vector<PackRecord> records, const PackOptions& given = {}) {
+  const support::TempDir folder;
+  PackOptions options = given;
+  options.sharing = sharing;
+  return support::pack(std::move(records), folder.file("m.fatctx"), options).value();
+}
+
+// Two records whose ranges are stored once, and a third one without ranges that begins like the first.
+TEST(Ranges, AreSourcesOfRecordsWithoutRanges) {
+  constexpr std::size_t kCommon = 90'001;
+  constexpr std::size_t kFront = 20 * 4'096;
+  const auto behind = [](Bytes bytes, const Bytes& more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+    return bytes;
+  };
+  const Bytes common = support::pattern(kCommon, 7);
+  const Bytes front = support::pattern(kFront, 20);
+  for (const Sharing sharing : {Sharing::kPages, Sharing::kBytes}) {
+    const PackReport report =
+        packed_by(sharing, {with_ranges("a", behind(front, common), {{"common", kFront, kCommon}}),
+                            with_ranges("b", behind(support::pattern(70'003, 21), common), {{"", 70'003, kCommon}}),
+                            with_ranges("c", behind(front, support::pattern(30'000, 22)), {})});
+    std::map<std::string, PackedRecordReport> records;
+    for (const PackedRecordReport& record : report.records) records.emplace(record.name, record);
+    EXPECT_EQ(records.at("a").stored_bytes, kFront + kCommon);
+    EXPECT_GE(records.at("b").shared_bytes, kCommon - 1'000);
+    EXPECT_GE(records.at("c").shared_bytes, kFront - 1'000);
+    EXPECT_EQ(records.at("a").sharing_order, 1U);
+    EXPECT_EQ(records.at("b").sharing_order, 2U);
+    EXPECT_EQ(records.at("c").sharing_order, 3U);
+  }
+}
+
+// Returns two records of the same 100 ranges: in another order, or behind more bytes.
+std::vector<PackRecord> moved_records(bool shuffled, bool ranges) {
+  constexpr std::size_t kSize = 2'000;
+  std::vector<std::uint32_t> order(100);
+  std::iota(order.begin(), order.end(), 0U);
+  std::mt19937 random(1);
+  std::vector<PackRecord> made;
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1'001}}) {
+    Bytes bytes = support::pattern(more, 3);
+    std::vector<PackRange> all;
+    for (const std::uint32_t i : order) {
+      all.push_back({"", bytes.size(), kSize});
+      const Bytes part = support::pattern(kSize, 100 + i);
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    }
+    made.push_back(
+        with_ranges("r" + std::to_string(more), std::move(bytes), ranges ? std::move(all) : std::vector<PackRange>()));
+    if (shuffled) std::shuffle(order.begin(), order.end(), random);
+  }
+  return made;
+}
+
+// Pages are looked for first. What was found about them is not true of a record that is stored by its ranges.
+TEST(Ranges, ThatAreTakenAreNotReportedAsMovedPages) {
+  PackOptions options;
+  options.explain_sharing = true;
+  for (const bool shuffled : {false, true}) {
+    for (const bool ranges : {false, true}) {
+      const PackReport report = packed_by(Sharing::kPages, moved_records(shuffled, ranges), options);
+      std::uint64_t shifted = 0;
+      std::uint64_t reordered = 0;
+      for (const PackedRecordReport& record : report.records) {
+        shifted += record.shifted_bytes;
+        reordered += record.reordered_bytes;
+      }
+      EXPECT_EQ(report.shared_bytes > 190'000, ranges) << shuffled;
+      EXPECT_EQ(shifted > 100'000, !ranges && !shuffled) << shuffled << ranges << shifted;
+      EXPECT_EQ(reordered > 100'000, !ranges && shuffled) << shuffled << ranges << reordered;
+      if (ranges) {
+        EXPECT_EQ(shifted + reordered, 0U) << shuffled;
+      }
+    }
+  }
+}
+
+// In the second record the range is 4 KiB behind its place in the first: that is a granule or it is none.
+TEST(Ranges, CanBeMappedWhereTheyAreInTheSamePlaceOfAGranule) {
+  const Bytes common = support::pattern(90'000, 7);
+  std::vector<PackRecord> records;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    Bytes bytes = support::pattern((17 + i) * 4'096, 20 + i);
+    const std::size_t at = bytes.size();
+    bytes.insert(bytes.end(), common.begin(), common.end());
+    records.push_back(with_ranges("r" + std::to_string(i), std::move(bytes), {{"common", at, common.size()}}));
+  }
+  for (const bool ranges : {true, false}) {
+    for (const std::uint8_t granule_log2 : {std::uint8_t{12}, std::uint8_t{16}}) {
+      PackOptions options;
+      options.granule_log2 = granule_log2;
+      const PackReport report = packed_by(Sharing::kBytes, records, options);
+      std::uint64_t mappable = 0;
+      std::uint64_t recipes = 0;
+      for (const PackedRecordReport& record : report.records) {
+        mappable += record.mappable_bytes;
+        recipes += record.recipe_steps != 0 ? 1 : 0;
+      }
+      EXPECT_EQ(recipes, 1U) << ranges;
+      EXPECT_EQ(mappable > 80'000, granule_log2 == 12) << ranges << mappable;
+    }
+    for (PackRecord& record : records) record.ranges.clear();
+  }
 }
 
 }  // namespace ranges_test
