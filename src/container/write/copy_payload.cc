@@ -75,9 +75,9 @@ class Copier {
   // Collects small and compressed records in units too; zeros fill the gaps up to their alignment.
   Status gather(const PlannedSegment& segment, LeafRangeBuilder<Hash128>& segment_leaves) {
     std::uint64_t written = 0;
-    buffer_.clear();
     for (const std::size_t index : segment.records) {
       PlannedRecord& planned = plan_.records[index];
+      // The first record begins with the segment: nothing of the segment before is left.
       buffer_.resize(static_cast<std::size_t>(planned.slices[0].range.offset - written));
       std::uint64_t stored = 0;
       const auto append = [&](ByteView bytes) -> Status {

@@ -21,12 +21,7 @@ static_assert(kUnit % kLeafSize == 0);
 Result<std::vector<std::byte>> hash_leaves(PlannedSegment& segment, const mapping::OsFile& file,
                                            const PackOptions& options, WorkProgress& progress) {
   LeafRangeBuilder<DiskSha256> range(segment.leaf_count());
-  std::vector<std::byte> bytes;
   std::vector<std::byte> unit;
-  const auto take = [&] {
-    const std::vector<std::byte> more = range.take();
-    bytes.insert(bytes.end(), more.begin(), more.end());
-  };
   for (std::uint64_t at = 0; at < segment.size; at += unit.size()) {
     FATCTX_TRY(go_on(options.cancel));
     unit.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kUnit, segment.size - at)));
@@ -37,11 +32,9 @@ Result<std::vector<std::byte>> hash_leaves(PlannedSegment& segment, const mappin
       range.add(sha256(leaf));
       rest = rest.subspan(leaf.size());
     }
-    take();
   }
   segment.leaves_sha256 = range.finish();
-  take();
-  return bytes;
+  return range.take();
 }
 
 Status hash_segments(Plan& plan, mapping::OsFile& file, const PackOptions& options, WorkProgress& progress) {

@@ -103,7 +103,7 @@ std::string key_text(const SelectionKey& key) {
                      to_text(key.sdk), key.variant);
 }
 
-// Copies a record without its tensors, which can take the most memory.
+// Copies what a plan needs of a record. Its tensors, which can take the most memory, are in a record of their own.
 PackRecord without_tensors(const PackRecord& record) {
   PackRecord copy;
   copy.type = record.type;
@@ -115,7 +115,6 @@ PackRecord without_tensors(const PackRecord& record) {
   copy.codec = record.codec;
   copy.own_extent = record.own_extent;
   copy.ranges = record.ranges;
-  copy.copy = record.copy;
   return copy;
 }
 

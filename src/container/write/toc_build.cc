@@ -56,7 +56,6 @@ SegmentRow segment_row(const PlannedSegment& segment, const Plan& plan) {
   row.leaf_log2 = static_cast<std::uint8_t>(kLeafLog2);
   row.offset = segment.offset;
   row.size = segment.size;
-  row.generation = 1;
   row.leaves_segment = many_leaves ? leaves_index(plan, kHashXxh3) : kNoSegment;
   row.first_leaf = many_leaves ? segment.first_leaf : 0;
   row.leaves_hash = segment.leaves_hash.bytes;

@@ -11,6 +11,7 @@
 namespace fatctx::container {
 
 // Returns the rows that the plan adds to a table of contents. Indexes of segments count the file's existing ones first.
+// The generation of segments is not set.
 // The storage fields of a record whose bytes the file has as a whole (present_row) are not set.
 [[nodiscard]] TocRows rows_of(const Plan& plan, const PackOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -57,6 +58,52 @@ TEST(Input, ThatCannotBeReadIsNotEqualToZeros) {
   const Input unreadable = Input::take(source, nullptr).value();
   EXPECT_TRUE(fails_with(equal_bytes(unreadable, input_of(Bytes(1'000))), ErrorCode::kIo));
   EXPECT_TRUE(fails_with(equal_bytes(input_of(Bytes(1'000)), unreadable), ErrorCode::kIo));
+}
+
+// A source that counts how often it is closed.
+class Closeable final : public ByteSource {
+ public:
+  explicit Closeable(int& closed) : closed_(closed) {}
+  [[nodiscard]] std::string name() const override { return "closeable"; }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept override { return 1'000; }
+  [[nodiscard]] Status read_at(std::uint64_t, std::span<std::byte> out) const override {
+    std::fill(out.begin(), out.end(), std::byte{1});
+    return Done{};
+  }
+  void close() const noexcept override { ++closed_; }
+
+ private:
+  int& closed_;
+};
+
+TEST(Input, IsClosedOnceItIsCompared) {
+  int closed[2] = {};
+  Input inputs[2];
+  for (const std::size_t i : {0U, 1U}) {
+    PackSource source;
+    source.source = std::make_shared<const Closeable>(closed[i]);
+    inputs[i] = Input::take(source, nullptr).value();
+  }
+  EXPECT_TRUE(equal_bytes(inputs[0], inputs[1]).value());
+  EXPECT_EQ(closed[0], 1);
+  EXPECT_EQ(closed[1], 1);
+}
+
+TEST(Input, AnOpenFileIsLookedAtItselfWhereverItsNameIs) {
+  const support::TempDir folder;
+  std::filesystem::create_directory(folder.file("before"));
+  PackSource source;
+  source.path = folder.file("before/file");
+  support::write_file(source.path, support::pattern(1'000, 4));
+  const Input input = Input::take(source, nullptr).value();
+  Bytes out(1'000);
+  ASSERT_TRUE(is_ok(input.read_at(0, out)));
+
+  std::filesystem::rename(folder.file("before"), folder.file("after"));
+
+  EXPECT_TRUE(is_ok(input.check_unchanged()));
+  input.close();
+  EXPECT_TRUE(fails_with(input.check_unchanged(), ErrorCode::kNotFound)) << "it is open no more";
 }
 
 TEST(Input, EveryFailureOfASinkEndsTheReading) {

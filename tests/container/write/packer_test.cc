@@ -15,6 +15,7 @@
 
 #include "container/format/disk_format.h"
 #include "container/read/open.h"
+#include "container/write/publish_records.h"
 #include "support/large_input.h"
 #include "support/memory_file.h"
 #include "support/result_matchers.h"
@@ -354,6 +355,15 @@ TEST(Packer, AnExistingTargetIsReplacedOnlyWhenAsked) {
   EXPECT_TRUE(is_ok(pack(support::cpu_records(), path, options)));
   EXPECT_NE(support::read_file(path), first);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"out.fatctx"});
+}
+
+TEST(Packer, NoFileGetsItsNameWithoutTheModeThatItShallHave) {
+  const TempDir folder;
+  container::PublishAs as;
+  as.mode_of = folder.file("not there");
+  const auto published = container::publish_records({}, {}, folder.file("out.fatctx"), as);
+  EXPECT_TRUE(fails_with(published, ErrorCode::kNotFound));
+  EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(Packer, ASealedFileIsReadOnlyAndAnotherIsNot) {

@@ -13,6 +13,7 @@
 #include "fatctx/repair.h"
 #include "fatctx/rewrite.h"
 #include "fatctx/signature.h"
+#include "support/chip_corpus.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -127,6 +128,39 @@ TEST(Reports, SayWhatTheFileSays) {
   ASSERT_TRUE(is_ok(appended));
   expect_of(appended.value(), path);
   EXPECT_EQ(appended.value().warnings.size(), 1U);
+}
+
+TEST(Reports, SayWhyBytesWereNotShared) {
+  const support::TempDir folder;
+  const support::ChipCorpus corpus = support::make_chip_corpus(1, {.tensors = 4});
+  PackOptions options;
+  options.explain_sharing = true;
+  const auto packed = support::pack(
+      {support::binary_record("first", "v73", corpus.chips[0]),
+       support::binary_record("shifted", "v75", corpus.chips[2]),
+       support::binary_record("twin", "v79", corpus.chips[2]), support::binary_record("tiles", "v81", corpus.chips[3])},
+      folder.file("m.fatctx"), options);
+  ASSERT_TRUE(is_ok(packed));
+  const auto of = [&](const std::string& name) {
+    for (const PackedRecordReport& record : packed.value().records) {
+      if (record.name == name) return record;
+    }
+    return PackedRecordReport{};
+  };
+  constexpr std::uint64_t kTensors = std::uint64_t{4} * 128 * 1024;
+  EXPECT_EQ(of("twin").stored_bytes, 0U);
+  EXPECT_EQ(of("twin").shifted_bytes, 0U);
+  EXPECT_EQ(of("twin").reordered_bytes, 0U);
+  const std::uint64_t shifted = of("first").shifted_bytes + of("shifted").shifted_bytes;
+  EXPECT_GT(shifted, kTensors / 2) << "the tensors of one of them, except for some in the same place";
+  EXPECT_LE(shifted, kTensors + 2 * 20'480);
+  EXPECT_GT(of("tiles").reordered_bytes, kTensors / 2);
+  for (const PackedRecordReport& record : packed.value().records) {
+    EXPECT_LE(record.shifted_bytes + record.reordered_bytes, record.stored_bytes) << record.name;
+    EXPECT_EQ(record.sharing_order == 0, record.name == "description") << record.name;
+  }
+  EXPECT_EQ(of("twin").sharing_order, of("shifted").sharing_order);
+  EXPECT_NE(of("first").sharing_order, of("shifted").sharing_order);
 }
 
 TEST(Reports, EveryWordOfAKeyStaysWhoeverWritesTheFile) {
