@@ -499,16 +499,18 @@ def try_alone(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, e
 
 
 def try_in_groups(left: list[Mutant], tests: Tests, results: Results, jobs: int, ends: float) -> None:
-    """Tries with all tests what quick ones have not noticed, until the time `ends`."""
-    for first in range(0, len(left), CHUNK):
-        chunk = left[first:first + CHUNK]
+    """Tries with all tests what quick ones have not noticed, until the time `ends`. Neighbours come into different chunks
+    and groups, because one may hide the other: a condition that is negated, for example, what the branch does."""
+    chunks = -(-len(left) // CHUNK)
+    for start in range(chunks):
+        chunk = left[start::chunks]
         caught: set[int] = set()
 
         def one(batch: list[Test]) -> None:
             reached = frozenset().union(*(test.reached for test in batch))
             here = [mutant for mutant in chunk if mutant.place in reached and mutant.place not in caught]
             count = -(-len(here) // GROUP)
-            for number in range(count):  # neighbours come into different groups: one may hide the other
+            for number in range(count):
                 if time.monotonic() > ends:
                     return
                 for found in tests.caught_of(batch, here[number::count]):

@@ -208,7 +208,7 @@ TEST(AppendEdges, NewRecordsAreComparedWithThoseOfTheFile) {
     return made;
   };
   const Bytes before = support::packed_bytes({record("old", "v73", "decode")});
-  for (const std::string& of : {"", "group", "unit"}) {
+  for (const std::string of : {"", "group", "unit"}) {
     PackRecord added = record("new", "v75", "prefill");
     if (of == "group") added.key.group = "other";
     if (of == "unit") added.key.unit = "other";

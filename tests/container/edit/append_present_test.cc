@@ -126,7 +126,7 @@ TEST(AppendPresent, ARecordWithTheHashOfAnotherIsNotTakenForIt) {
   EXPECT_EQ(done.report.value().shared_bytes, 2 * kLeafSize);
 }
 
-// The last leaf of a segment is short. If its hash lies, the padding behind it would make it whole.
+// The last leaf of a segment is short. Its hash is forged here: it is that of the leaf with the padding behind it.
 TEST(AppendPresent, NothingBehindASegmentIsShared) {
   const Bytes tail = support::pattern(900, 8);
   const Bytes padding(kLeafSize - tail.size());

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "container/check/verify.h"
+#include "container/format/hash.h"
 #include "container/read/opened_file.h"
 #include "container/read/stored_rows.h"
 #include "container/write/header_build.h"

@@ -33,7 +33,8 @@ using support::is_ok;
 using support::MemoryFile;
 
 constexpr std::uint64_t kPiece = std::uint64_t{2} << 20;
-constexpr std::uint64_t kLargeSize = 9 * kPiece + 12'345;  // above the least size of direct reads; ends in a page
+constexpr std::uint64_t kLeaf = container::kLeafSize;
+constexpr std::uint64_t kLargeSize = 9 * kPiece + 2 * kLeaf + 1;  // above the least size of direct reads
 
 class ReadRecord : public ::testing::Test {
  protected:
@@ -170,7 +171,7 @@ TEST_F(ReadRecord, LeavesWhatWasInThePageCacheThere) {
       EXPECT_GE(report.value().cached_bytes, kThere);
       EXPECT_LE(report.value().direct_bytes, kLargeSize - kWhole) << "what is in memory is not read from the disk";
       kept = cached("large", 0, kThere);
-      left = cached("large", 4 * kPiece);
+      left = cached("large", kThere);
     }
     if (!tried) GTEST_SKIP() << "the system drops the pages at once";
     EXPECT_EQ(kept, kThere) << read_method_name(method);
@@ -241,6 +242,8 @@ class ReadingDirect final : public mapping::DirectFile {
   }
   [[nodiscard]] std::uint64_t alignment() const noexcept override { return 4096; }
   [[nodiscard]] Status read_at(std::uint64_t offset, std::span<std::byte> buffer, std::uint64_t needed) const override {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % alignment(), 0U);
+    EXPECT_EQ(buffer.size() % alignment(), 0U);
     if (buffer.data() >= refused.data() && buffer.data() < refused.data() + refused.size()) {
       ++refusals;
       return Error{with, "not this memory"};
@@ -277,6 +280,10 @@ TEST_F(ReadRecord, MemoryThatADiskCannotWriteToIsAskedOnceAndAnErrorOfTheDiskIsK
   EXPECT_TRUE(fails_with(read_on(host, out, {.threads = 1}), ErrorCode::kIo)) << "no second read hides it";
   ReadingDirect::with = ErrorCode::kUnsupported;
   ReadingDirect::refused = {};
+  const auto all = read_on(host, out);
+  ASSERT_TRUE(is_ok(all));
+  EXPECT_TRUE(std::ranges::equal(out, large_));
+  EXPECT_EQ(all.value().direct_bytes, kLargeSize);
 }
 
 TEST_F(ReadRecord, AReadThatFailsIsItsOwnErrorAndNotDamage) {
@@ -293,8 +300,11 @@ TEST_F(ReadRecord, AReadThatFailsIsItsOwnErrorAndNotDamage) {
   ASSERT_TRUE(is_ok(read_into(mapped, large, out, {.threads = 1}, 0, host)));
   const std::uint64_t after = file.calls(FileCall::kRead);
   ASSERT_GT(after - before, 10U) << "leaves, then ten pieces";
+  const ReadHost direct{.direct = &ReadingDirect::open, .cached = &not_reported};
+  ASSERT_TRUE(is_ok(read_into(mapped, large, out, {.threads = 1}, 0, direct)));
+  EXPECT_EQ(file.calls(FileCall::kRead) - after, after - before) << "what was read directly is not read again";
 
-  file.fail(FileCall::kRead, 2 * after - before - 10, false);
+  file.fail(FileCall::kRead, file.calls(FileCall::kRead) + after - before - 10, false);
   out.assign(out.size(), std::byte{0});
   const auto failed = read_into(mapped, large, out, {.threads = 1}, 0, host);
 
@@ -337,6 +347,16 @@ TEST_F(ReadRecord, FourMebibytesAreReadInPiecesAndSixteenDirectly) {
     EXPECT_EQ(report.value().direct_bytes, kSixteen - there);
     EXPECT_EQ(report.value().method, there == kSixteen / 2 ? ReadMethod::kCached : ReadMethod::kDirect);
   }
+}
+
+TEST_F(ReadRecord, APieceOfWhichOneByteIsMissingInThePageCacheIsReadDirectly) {
+  const ReadHost host{.direct = &ReadingDirect::open, .cached = &cached_before_that};
+  cached_to = record("large").file_offset + kLargeSize - 1;
+  Bytes out(kLargeSize);
+  const auto report = read_on(host, out);
+  ASSERT_TRUE(is_ok(report));
+  EXPECT_TRUE(out == large_);
+  EXPECT_EQ(report.value().direct_bytes, 2 * kLeaf + 1);
 }
 
 TEST_F(ReadRecord, IsWorkThatALimitCounts) {

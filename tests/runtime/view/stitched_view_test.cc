@@ -10,6 +10,7 @@
 #include "fatctx/mapping_guard.h"
 #include "fatctx/metrics.h"
 #include "fatctx/range_access.h"
+#include "mapping/map_count.h"
 #include "mapping/page_advice.h"
 #include "mapping/residency.h"
 #include "runtime/open/container_impl.h"
@@ -29,6 +30,8 @@ using support::is_ok;
 using support::kGranule;
 using support::SlicedContainer;
 using support::StoreSlice;
+
+std::uint64_t map_limit = 0;
 
 class StitchedView : public testing::SlicedModel {
  protected:
@@ -250,6 +253,7 @@ TEST_F(StitchedView, OfABufferTheRecordIsCopiedOnceAndSaysSo) {
   ASSERT_TRUE(is_ok(first));
   EXPECT_EQ(first.value().access_path(), AccessPath::kCopied);
   EXPECT_TRUE(shows(first.value(), "even"));
+  EXPECT_EQ(file_mapping_fallbacks(), before + 1);
   const RecordView second = container.acquire("even").value();
   EXPECT_EQ(second.data(), first.value().data());
   EXPECT_EQ(file_mapping_fallbacks(), before + 1) << "one copy was made";
@@ -274,6 +278,23 @@ TEST_F(StitchedView, WithoutMapsLeftTheErrorNamesTheRemedy) {
   EXPECT_EQ(mapped_lines(), lines);
   host.maps = []() -> std::optional<mapping::MapCount> { return std::nullopt; };
   EXPECT_TRUE(is_ok(view_on(container, "even", host))) << "a system that does not say is asked by mapping";
+}
+
+std::optional<mapping::MapCount> no_map_in_use() { return mapping::MapCount{.in_use = 0, .limit = map_limit}; }
+
+TEST_F(StitchedView, NeedsAMapForEachPieceAndOneForTheRestOfItsAddresses) {
+  const Container container = open();
+  const container::Toc& toc = mapped_of(container)->toc();
+  const std::uint64_t needed = container::pieces_of(toc, *toc.find(id(container, "even"))).size() + 1;
+  StitchHost host;
+  host.maps = &no_map_in_use;
+  std::size_t enough = 0;
+  for (map_limit = 1; map_limit < 2000; ++map_limit) {
+    const bool fits = mapping::check_map_budget({.in_use = 0, .limit = map_limit}, needed).ok();
+    EXPECT_EQ(view_on(container, "even", host).ok(), fits) << map_limit;
+    enough += fits ? 1 : 0;
+  }
+  EXPECT_GT(enough, 0U);
 }
 
 TEST_F(StitchedView, ABufferIsCopiedFromAndAllocatorsAreUsed) {

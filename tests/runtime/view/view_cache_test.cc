@@ -429,11 +429,23 @@ TEST_F(ViewCacheFiles, AProcessThatIsKilledLeavesNothingThatStays) {
   const std::string dead = cache_ + "/.0123.view.0123456789abcdef.tmp";
   support::write_file(dead, Bytes(5000));
   std::filesystem::last_write_time(dead, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  (void)collect_view_cache(cache_, 0).ok();
+  EXPECT_EQ(collect_view_cache(cache_, 0).value().removed_temporaries, 1U);
   support::write_file(dead, Bytes(5000));
   std::filesystem::last_write_time(dead, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
   EXPECT_TRUE(shows(acquire(chip, cached()).value(), chip));
   EXPECT_EQ(files().size(), 1U) << "who makes a file clears up before";
+}
+
+TEST_F(ViewCacheFiles, AFileOfOtherPlacesHasAnotherName) {
+  const RecordInfo record = open().find(name(mixed())).value();
+  const auto plan_of = [&](const std::vector<mapping::MixedPiece>& pieces) {
+    return view_cache_key(record, pieces, 4096, 4096).plan;
+  };
+  const mapping::MixedPiece built{.built = true, .offset = 0, .size = 4096};
+  const mapping::MixedPiece before{.built = false, .offset = 65'536, .size = 8192};
+  const mapping::MixedPiece behind{.built = false, .offset = 81'920, .size = 32'768};
+  EXPECT_NE(plan_of({before, built, behind}), plan_of({behind, built, before}));
+  EXPECT_EQ(plan_of({before, built, behind}), plan_of({before, built, behind}));
 }
 
 TEST_F(ViewCacheFiles, ACutUnderALiveViewIsAChangeAndTheNextOneIsGood) {
