@@ -217,9 +217,11 @@ class Merged {
                                "again under other names",
                                record.name, there.path, path, how)};
     };
-    if (compare_keys(key_of(record, features), key_of(there.record, features_there)) != 0) {
-      return differ("for another target");
-    }
+    const SelectionKey key = key_of(record, features);
+    const SelectionKey known = key_of(there.record, features_there);
+    if (compare_keys(key, known) != 0) return differ("for another target");
+    if (key.api != known.api || key.blob != known.blob) return differ("for other API versions");
+    if (key.generic != known.generic) return differ("as the fallback in one of them only");
     FATCTX_ASSIGN(const bool same, same_bytes(there.record, record, cancel_));
     if (!same) return differ("with other bytes");
     if (there.record.weights != record.weights) return differ("referring to other weights");

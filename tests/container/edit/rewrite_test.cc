@@ -487,8 +487,16 @@ TEST_F(Merge, WhatTwoFilesSayDifferentlyUnderOneNameIsAnError) {
   pack_as("bytes", {support::binary_record("x", "v2", support::pattern(700, 2))});
   pack_as("target", {support::binary_record("x", "v3", support::pattern(700, 1))});
   pack_as("key", {support::binary_record("y", "v2", support::pattern(700, 2))});
+  PackRecord fact = support::binary_record("x", "v2", support::pattern(700, 1));
+  fact.key.generic = true;
+  pack_as("generic", {fact});
+  fact.key.generic = false;
+  fact.key.api = {2, 0, 0};
+  pack_as("api", {fact});
+  std::swap(fact.key.api, fact.key.blob);
+  pack_as("blob", {fact});
   pack_as("type", {support::plain_record(RecordType::kOpaque, "x", support::pattern(700, 1))});
-  for (const char* other : {"bytes", "target", "key", "type"}) {
+  for (const char* other : {"bytes", "target", "key", "generic", "api", "blob", "type"}) {
     SCOPED_TRACE(other);
     const auto report = merge({"a", other}, "out");
     ASSERT_TRUE(fails_with(report, ErrorCode::kExists));
