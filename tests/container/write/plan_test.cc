@@ -230,7 +230,7 @@ TEST(Plan, TheKeyOfARecordHasEveryWordOfIt) {
   EXPECT_EQ(key.blob, (Version{3, 2, 9, 6}));
 }
 
-// The description lies among the others by its type, and says something about those in front of it and behind it.
+// The type of the description puts it between other records; it names some in front of it and some behind it.
 TEST(Plan, ADescriptionNamesTheRecordsThatItIsAbout) {
   std::vector<PackRecord> records = {support::binary_record("b", "v73", support::pattern(300, 1)),
                                      support::binary_record("c", "v75", support::pattern(300, 2)),

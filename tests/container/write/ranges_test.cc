@@ -209,7 +209,7 @@ std::vector<PackRecord> moved_records(bool shuffled, bool ranges) {
   return made;
 }
 
-// Pages are looked for first. What was found about them is not true of a record that is stored by its ranges.
+// The search for equal pages comes first. Its figures do not hold for a record that is stored by its ranges.
 TEST(Ranges, ThatAreTakenAreNotReportedAsMovedPages) {
   PackOptions options;
   options.explain_sharing = true;
