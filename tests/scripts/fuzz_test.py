@@ -61,6 +61,23 @@ def test_one_job_is_one_after_the_other(checkout):
     assert fuzz("--seconds", "5").returncode == 0
 
 
+def test_every_folder_of_golden_files_that_a_fuzzer_gets_is_there(checkout):
+    folder, target, fuzz = checkout
+    target("container_bytes", f'echo "$@" > {folder}/words')
+    assert fuzz().returncode == 0
+    golden = [word for word in (folder / "words").read_text().split() if word.startswith("tests/golden")]
+    assert golden
+    assert [word for word in golden if not (ROOT / word).is_dir()] == []
+
+
+def test_a_fuzzer_that_does_not_run_says_why(checkout):
+    _, target, fuzz = checkout
+    target("bad", "echo INFO: seeds; echo 'No such directory: there; exiting'; exit 1")
+    done = fuzz()
+    assert done.returncode == 1
+    assert "No such directory: there; exiting\n" in done.stdout
+
+
 def test_what_was_found_is_named_and_the_others_go_on(checkout):
     folder, target, fuzz = checkout
     target("bad", "echo 'ERROR: libFuzzer: deadly signal'; exit 77")
