@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "container/check/verify.h"
 #include "container/read/opened_file.h"
@@ -299,6 +300,18 @@ TEST(Append, ReplacingLeavesTheOldRecordInItsGeneration) {
   EXPECT_EQ(names_of(opened), names_of(Opened(before)));
   EXPECT_GT(done.report.value().dead_bytes, 300U);
   expect_clean(done.bytes);
+}
+
+TEST(Append, ARecordTakesNothingFromTheOneThatItReplaces) {
+  const Bytes same = support::pattern(100'000, 7);
+  const Bytes before = support::packed_bytes({support::binary_record("a", "v73", same)});
+  for (const auto& [name, replace, shared] : {std::tuple{"b", false, 100'000U}, {"a", true, 0U}}) {
+    const Appended done =
+        append(before, {support::binary_record(name, replace ? "v73" : "v75", same)}, {.replace = replace});
+    ASSERT_TRUE(is_ok(done.report));
+    EXPECT_EQ(done.report.value().shared_bytes, shared);
+    expect_clean(done.bytes);
+  }
 }
 
 TEST(Append, WeightsCannotBeReplacedUnderABinary) {
