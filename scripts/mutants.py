@@ -500,7 +500,7 @@ def try_alone(chosen: list[Mutant], tests: Tests, results: Results, jobs: int, e
 
 def try_in_groups(left: list[Mutant], tests: Tests, results: Results, jobs: int, ends: float) -> None:
     """Tries with all tests what quick ones have not noticed, until the time `ends`. Neighbours come into different chunks
-    and groups, because one may hide the other: a condition that is negated, for example, what the branch does."""
+    and groups, because one may hide another: a negated condition skips its branch, and all mutants in it."""
     chunks = -(-len(left) // CHUNK)
     for start in range(chunks):
         chunk = left[start::chunks]

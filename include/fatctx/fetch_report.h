@@ -15,14 +15,14 @@ enum class FetchStage : std::uint8_t { kHeader, kTable, kHashes, kPayload, kDone
 struct FetchReport {
   std::string path;
   std::uint64_t source_bytes = 0;
-  std::uint64_t generation = 0;            // 0 until the table is there
-  std::vector<std::string> records = {};   // that the file will have: the chosen ones and what they need
-  std::uint64_t needed_bytes = 0;          // payload that the records need, rounded to whole leaves
-  std::uint64_t present_bytes = 0;         // the part of it that an interrupted fetch left here
-  std::uint64_t reused_bytes = 0;          // the part of it that was copied from the seeds
-  std::uint64_t fetched_bytes = 0;         // all that was given to take()
-  std::vector<std::string> degraded = {};  // copies of metadata that came damaged; the file has good ones, but for
-                                           // slots of which both mirrors came damaged
+  std::uint64_t generation = 0;           // 0 until the table is there
+  std::vector<std::string> records = {};  // that the file will have: the chosen ones and what they need
+  std::uint64_t needed_bytes = 0;         // payload that the records need, rounded to whole leaves
+  std::uint64_t present_bytes = 0;        // the part of it that an interrupted fetch left here
+  std::uint64_t reused_bytes = 0;         // the part of it that was copied from the seeds
+  std::uint64_t fetched_bytes = 0;        // all that was given to take()
+  // Copies of metadata that came damaged. The file has good ones, unless both mirrors of a slot came damaged.
+  std::vector<std::string> degraded = {};
 };
 
 }  // namespace fatctx

@@ -115,7 +115,7 @@ class FileFrom final : public mapping::OsFile {
   Status read_at(std::uint64_t, std::span<std::byte>) const override { return Done{}; }
   Status write_at(std::uint64_t offset, ByteView bytes) override {
     if (offset < first_) return Done{};
-    largest = std::max<std::uint64_t>(largest, bytes.size());
+    largest_write = std::max<std::uint64_t>(largest_write, bytes.size());
     const auto at = static_cast<std::size_t>(offset - first_);
     kept.resize(std::max(kept.size(), at + bytes.size()));
     std::copy(bytes.begin(), bytes.end(), kept.begin() + static_cast<std::ptrdiff_t>(at));
@@ -127,7 +127,7 @@ class FileFrom final : public mapping::OsFile {
   int descriptor() const noexcept override { return -1; }
 
   Bytes kept;
-  std::uint64_t largest = 0;  // of the writes
+  std::uint64_t largest_write = 0;
 
  private:
   const std::uint64_t first_;
@@ -166,7 +166,7 @@ TEST(CopyPayload, LeavesOfALargeSegmentFollowEachOther) {
   EXPECT_TRUE(file.kept == expected);
   EXPECT_EQ(file.kept.size(), leaves.size);
   EXPECT_EQ(leaves.leaves_hash, hash128(expected));
-  EXPECT_LE(file.largest, kLeafSize) << "hashes are not collected without bound";
+  EXPECT_LE(file.largest_write, kLeafSize) << "hashes are not collected without bound";
 }
 
 TEST(CopyPayload, ProgressCountsTheBytesThatAreRead) {

@@ -12,6 +12,7 @@
 
 #include "container/format/metadata_codec.h"
 #include "container/read/opened_file.h"
+#include "container/write/every_word.h"
 #include "support/result_matchers.h"
 #include "support/sample_container.h"
 
@@ -207,19 +208,7 @@ TEST(Plan, KeepsNoNamesOfRanges) {
 
 TEST(Plan, TheKeyOfARecordHasEveryWordOfIt) {
   PackRecord record = support::binary_record("binary", "v75", {});
-  record.key = {.group = "group",
-                .unit = "unit",
-                .backend = "htp",
-                .qnn_soc = 57,
-                .part = "SM8650",
-                .arch = "v75",
-                .features = {"fp16", "dual", "fp16"},
-                .vtcm_mb = 8,
-                .sdk = {2, 31, 5, 250'130},
-                .variant = "variant",
-                .api = {2, 7, 1, 4},
-                .blob = {3, 2, 9, 6},
-                .generic = true};
+  record.key = every_word_of_a_key();
   const std::string features = canonical_features(record.key.features);
   const SelectionKey key = key_of(record, features);
   EXPECT_EQ(target_text(key), "htp SM8650 soc 57 v75+dual+fp16 vtcm 8 sdk 2.31.5.250130 variant generic");

@@ -8,6 +8,7 @@
 
 #include "container/format/hash.h"
 #include "container/read/opened_file.h"
+#include "container/write/every_word.h"
 #include "container/write/header_build.h"
 #include "fatctx/appender.h"
 #include "fatctx/repair.h"
@@ -168,19 +169,7 @@ TEST(Reports, EveryWordOfAKeyStaysWhoeverWritesTheFile) {
   const KeyFiles keys = make_keys(folder.file("key")).value();
   const std::string packed = folder.file("packed");
   PackRecord record = support::binary_record("binary", "v75", support::pattern(5'000, 3));
-  record.key = {.group = "group",
-                .unit = "unit",
-                .backend = "htp",
-                .qnn_soc = 57,
-                .part = "SM8650",
-                .arch = "v75",
-                .features = {"dual", "fp16"},
-                .vtcm_mb = 8,
-                .sdk = {2, 31, 5, 250'130},
-                .variant = "variant",
-                .api = {2, 7, 1, 4},
-                .blob = {3, 2, 9, 6},
-                .generic = true};
+  record.key = every_word_of_a_key();
   ASSERT_TRUE(is_ok(support::pack({std::move(record)}, packed)));
   ASSERT_TRUE(is_ok(rewrite_container(packed, folder.file("rewritten"))));
   ASSERT_TRUE(is_ok(sign_container(packed, keys.secret_path, folder.file("signed"))));
